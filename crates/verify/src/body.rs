@@ -1,5 +1,5 @@
-//! Checks of method bodies (II.25.4): headers, exception clauses and instructions, then control flow and the
-//! evaluation stack.
+//! Checks of method bodies (II.25.4): headers, exception clauses and instructions, then control flow and the evaluation
+//! stack.
 
 mod code;
 mod control_flow;

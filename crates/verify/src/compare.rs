@@ -1,7 +1,6 @@
 //! Finds new findings: those of a file that its original does not have.
 //!
-//! Two findings are the same if they have the same rule and member, and concern the same IL. Weaving moves offsets,
-//! row
+//! Two findings are the same if they have the same rule and member, and concern the same IL. Weaving moves offsets, row
 //! numbers and short forms of opcodes. The effect of an instruction and its target stay the same.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,8 +43,7 @@ impl Key {
 /// The name for instructions that move a value within the method.
 const MOVE: &str = "move";
 
-/// Removes the findings of the original's report from a report, and returns their number. Both need
-/// [`Options::every`].
+/// Removes the findings of the original's report from a report, and returns their number. Both need [`Options::every`].
 pub fn leave_new(
     report: &mut Report,
     file: (&Image<'_>, &Metadata<'_>),
@@ -72,9 +70,8 @@ pub fn leave_new(
                 *left -= 1;
                 false
             }
-            // A leave probe keeps the return value in a local variable. New signatures of locals repeat the types of
-            // old ones and of
-            // method signatures, in any number.
+            // A leave probe keeps the return value in a local variable. New signatures of locals repeat the types of old
+            // ones and of method signatures, in any number.
             _ if finding.token.table() == Some(Table::StandAloneSig) => !details.contains(&key.anywhere()),
             _ => !(key.instruction == MOVE && details.contains(&Key { instruction: String::new(), ..key })),
         }

@@ -1,7 +1,5 @@
-//! Checks of a class against its base types and interfaces, as a runtime makes them at load time (II.10.3, II.12.2).
-//! Each
-//! method that needs a body has one, and overrides are permitted. Facts that only an absent assembly tells are
-//! assumed to
+//! Checks of a class against its base types and interfaces, as a runtime makes them at load time (II.10.3, II.12.2). Each
+//! method that needs a body has one, and overrides are permitted. Facts that only an absent assembly tells are assumed to
 //! be right.
 
 use ecma335::{Table, Token, flags::method_attributes as accessibility};
@@ -45,8 +43,7 @@ pub(crate) fn check(context: &Context<'_>) {
     }
 }
 
-/// II.22.37 rule 11, II.22.23: the base types and interfaces of another module. Those of this module are checked by
-/// row.
+/// II.22.37 rule 11, II.22.23: the base types and interfaces of another module. Those of this module are checked by row.
 fn check_parents(context: &Context<'_>, types: &Types<'_>, def: Def) {
     let token = type_token(def.rid);
     let parents = hierarchy::parents(types, def);

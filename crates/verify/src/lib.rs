@@ -1,5 +1,5 @@
-//! Checks whether an assembly is valid: the rules of ECMA-335 that can be decided from the file alone, as runtimes
-//! apply them.
+//! Checks whether an assembly is valid: the rules of ECMA-335 that can be decided from the file alone, as runtimes apply
+//! them.
 //!
 //! ```text
 //! Image, Metadata -> Model (owners, kinds) -> checks -> Report
@@ -7,10 +7,9 @@
 //!
 //! Types of values are checked if a [`Library`] resolves the references ([`verify_types`]).
 //!
-//! The rules are a table ([`RULES`]). Checks refer to rules by number, and an unknown number does not compile.
-//! Where compilers and runtimes have moved beyond the standard, their common practice is valid. The standard's text
-//! is then
-//! a pedantic [`Level::Warning`]. Any bytes are accepted as input, and none cause a panic.
+//! The rules are a table ([`RULES`]). Checks refer to rules by number, and an unknown number does not compile. Where
+//! compilers and runtimes have moved beyond the standard, their common practice is valid. The standard's text is then a
+//! pedantic [`Level::Warning`]. Any bytes are accepted as input, and none cause a panic.
 
 mod assembly;
 mod body;

@@ -39,8 +39,7 @@ pub(crate) struct Model {
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<MethodDef>,
     pub(crate) params: Vec<Param>,
-    /// The types that own fields, methods, events and properties, and the methods that own parameters. 0 stands for
-    /// none.
+    /// The types that own fields, methods, events and properties, and the methods that own parameters. 0 stands for none.
     pub(crate) field_owners: Vec<u32>,
     pub(crate) method_owners: Vec<u32>,
     pub(crate) param_owners: Vec<u32>,

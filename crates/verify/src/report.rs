@@ -13,8 +13,8 @@ pub struct Options {
     pub pedantic: bool,
     /// The number of findings to keep for each rule. The others are counted.
     pub limit: usize,
-    /// Whether to report every instruction with a finding below [`Level::Error`], not only the first for each rule
-    /// and body.
+    /// Whether to report every instruction with a finding below [`Level::Error`], not only the first for each rule and
+    /// body.
     pub every: bool,
 }
 

@@ -1,6 +1,5 @@
 //! The rules: number, level and text. Numbers are the standard's. A letter stands for a rule that the standard leaves
-//! unnumbered.
-//! A rule that runtimes extend beyond the standard has the suffix `/clr`.
+//! unnumbered. A rule that runtimes extend beyond the standard has the suffix `/clr`.
 
 /// The consequence of breaking a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -132,8 +132,7 @@ fn check_root(context: &Context<'_>) {
     let version = metadata.version;
     context.require(version.len() <= 255 && version.contains(&0), rule!("II.24.2.1-a"), NO_TOKEN);
     let mut root = metadata.root;
-    // The signature is followed by two version numbers, four reserved bytes, the version string and two bytes of
-    // flags.
+    // The signature is followed by two version numbers, four reserved bytes, the version string and two bytes of flags.
     let reserved = root.bytes(8).and_then(|_| root.u32());
     let flags = root.bytes(4 + version.len()).and_then(|_| root.u16());
     context.require(reserved == Ok(0) && flags == Ok(0), rule!("II.24.2.1-b"), NO_TOKEN);

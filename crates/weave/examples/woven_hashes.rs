@@ -1,5 +1,4 @@
-//! The SHA-256 of woven assemblies in both leave modes and both layouts, with their PDBs: one line for each file. If
-//! two
+//! The SHA-256 of woven assemblies in both leave modes and both layouts, with their PDBs: one line for each file. If two
 //! checkouts print the same list, they weave the same bytes.
 //!
 //! ```text

@@ -1,5 +1,4 @@
-//! Limits the work on shared data. Each woven row gets a copy of its own, so a small file could expand to a large
-//! one.
+//! Limits the work on shared data. Each woven row gets a copy of its own, so a small file could expand to a large one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,8 +10,8 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Items of fewer bytes than this cost nothing. Compilers share small items, and a row that refers to one is not
-    /// much smaller.
+    /// Items of fewer bytes than this cost nothing. Compilers share small items, and a row that refers to one is not much
+    /// smaller.
     const SMALL: usize = 128;
     /// The limit as a multiple of the file's size.
     const TIMES: u64 = 4;

@@ -292,8 +292,7 @@ impl CallTable {
         self.suspending.iter().map(|method| (*method, SiteProbes::SUSPEND)).collect()
     }
 
-    /// The methods by which a state machine reports its progress to its builder, with their probes. The builder is
-    /// given by
+    /// The methods by which a state machine reports its progress to its builder, with their probes. The builder is given by
     /// its type signature (II.23.2.12).
     pub(crate) fn builder_methods(&self, metadata: &Metadata<'_>, builder: &[u8]) -> Vec<(Token, usize)> {
         let of_others = self.builder_methods.iter().filter(|(_, class, _)| is_type(metadata, *class, builder));

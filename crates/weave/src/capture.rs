@@ -27,11 +27,11 @@ pub struct Captured {
     pub arguments: bool,
     /// `return`: the return value.
     pub returned: bool,
-    /// `exception`: exceptions that the method's handlers catch, and those that leave the method if its body is in a
-    /// try block.
+    /// `exception`: exceptions that the method's handlers catch, and those that leave the method if its body is in a try
+    /// block.
     pub exception: bool,
-    /// `tostring`: the text of an object or struct from its `ToString`, in place of its fields. The call runs the
-    /// program's code.
+    /// `tostring`: the text of an object or struct from its `ToString`, in place of its fields. The call runs the program's
+    /// code.
     pub texts: bool,
 }
 

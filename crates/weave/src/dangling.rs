@@ -1,5 +1,4 @@
-//! Refuses a file with dangling references that would point to added metadata. Every skipped method, and every other
-//! file,
+//! Refuses a file with dangling references that would point to added metadata. Every skipped method, and every other file,
 //! could be affected. Woven bodies have no such tokens: see `RewriteError::BadToken`.
 
 use ecma335::{

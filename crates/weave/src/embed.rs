@@ -1,5 +1,4 @@
-//! Embeds the tracker's types in the woven assembly: rows after the assembly's own, with all that they refer to.
-//! Their row
+//! Embeds the tracker's types in the woven assembly: rows after the assembly's own, with all that they refer to. Their row
 //! numbers are known before any row is added, so that probes can refer to them.
 
 use std::{

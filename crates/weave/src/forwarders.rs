@@ -31,8 +31,8 @@ impl Forwarders {
         (method.get() as usize).checked_sub(1).and_then(|index| self.is_one.get(index)).copied().unwrap_or_default()
     }
 
-    /// Finds the forwarders of a module. Methods that call one another in a ring are none: the search finds the least
-    /// fixed point.
+    /// Finds the forwarders of a module. Methods that call one another in a ring are none: the search finds the least fixed
+    /// point.
     pub(crate) fn find(
         image: &Image<'_>,
         metadata: &Metadata<'_>,

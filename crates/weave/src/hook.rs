@@ -1,6 +1,5 @@
-//! A hook: a static method of the user that woven code calls. It is read once, from the file that the option names.
-//! The text
-//! form that the mark records holds all that weaving needs of it.
+//! A hook: a static method of the user that woven code calls. It is read once, from the file that the option names. The
+//! text form that the mark records holds all that weaving needs of it.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -50,8 +49,7 @@ pub enum HookError {
 }
 
 impl HookMethod {
-    /// The public static method of an assembly, by the full name of its type (`Namespace.Outer/Inner`) and its own
-    /// name.
+    /// The public static method of an assembly, by the full name of its type (`Namespace.Outer/Inner`) and its own name.
     ///
     /// # Errors
     /// If there is no such method, or several, or some assembly could not call it.

@@ -50,8 +50,8 @@ pub(crate) enum Wanted {
     Id,
     FullName,
     Handle,
-    /// `this`. It depends on the place: constructors have it for sure where they return, and runtime-async methods at
-    /// the start.
+    /// `this`. It depends on the place: constructors have it for sure where they return, and runtime-async methods at the
+    /// start.
     Instance {
         place: Place,
     },

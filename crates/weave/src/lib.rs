@@ -4,8 +4,7 @@
 //! MethodBody -> Code (labels) -> probe -> Code -> Layout (offsets) -> check -> MethodBody
 //! ```
 //!
-//! A method that cannot be woven for certain keeps its original body, with a [`Reason`]. The others of its module are
-//! woven
+//! A method that cannot be woven for certain keeps its original body, with a [`Reason`]. The others of its module are woven
 //! all the same. No other assembly is read.
 
 mod budget;

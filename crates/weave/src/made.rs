@@ -1,6 +1,5 @@
-//! Classifies compiler-generated methods. State machines are known by their kickoff method in the source. Other
-//! methods have
-//! no body in the source.
+//! Classifies compiler-generated methods. State machines are known by their kickoff method in the source. Other methods
+//! have no body in the source.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -55,8 +54,8 @@ struct Machine {
     enclosing: Rid<TypeDef>,
     steps: Vec<Rid<MethodDef>>,
     builders: Vec<Vec<u8>>,
-    /// Whether the machine is an iterator's, whose kickoff method only creates it. An async method's kickoff also
-    /// starts it.
+    /// Whether the machine is an iterator's, whose kickoff method only creates it. An async method's kickoff also starts
+    /// it.
     is_iterator: bool,
     kickoff: Option<Rid<MethodDef>>,
 }

@@ -90,8 +90,7 @@ pub struct Woven<'a> {
     pub module_key: u64,
     /// The MVID of the woven module.
     pub mvid: [u8; 16],
-    /// The PDB to write beside the file. `None` if the original has no PDB that can be updated, or if the PDB is
-    /// embedded.
+    /// The PDB to write beside the file. `None` if the original has no PDB that can be updated, or if the PDB is embedded.
     pub pdb: Option<Vec<u8>>,
     /// The notes to report to the user.
     pub notes: Vec<Note>,
@@ -119,8 +118,7 @@ pub struct Decision {
 const CHUNK: usize = 256;
 /// The number of methods for each thread that are merged at a time.
 const PART: usize = 16 * CHUNK;
-/// The masks of ReadyToRun images for other systems than Windows: such an image has its COFF machine type XORed with
-/// one.
+/// The masks of ReadyToRun images for other systems than Windows: such an image has its COFF machine type XORed with one.
 const OS_MASKS: [u16; 5] = [0x7B79, 0x4644, 0xADC4, 0x1993, 0x1992];
 /// x86, x64, ARM Thumb-2, ARM64, LoongArch64, RISC-V 64.
 const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
@@ -138,8 +136,8 @@ struct Chunk {
 /// Weaves the methods that the options select.
 ///
 /// # Errors
-/// If the file as a whole cannot be written, or must not be (see [`Refusal::of`](crate::Refusal::of)). A method that
-/// cannot be woven is no error.
+/// If the file as a whole cannot be written, or must not be (see [`Refusal::of`](crate::Refusal::of)). A method that cannot
+/// be woven is no error.
 pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, weaving: &Weave<'_>) -> Result<Woven<'a>, Error> {
     WovenBodies::new(image, metadata, weaving)?.finish()
 }
@@ -546,9 +544,8 @@ impl Source<'_, '_> {
     }
 }
 
-/// Weaves the methods part by part, and merges one part while it weaves the next. So the data beside the bodies is
-/// never
-/// in memory for all methods at once.
+/// Weaves the methods part by part, and merges one part while it weaves the next. So the data beside the bodies is never in
+/// memory for all methods at once.
 fn weave_and_merge<P: TokenProvider<Error = Error> + Send>(
     source: &Source<'_, '_>,
     selected: &[Rid<MethodDef>],

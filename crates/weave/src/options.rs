@@ -1,5 +1,4 @@
-//! The options that determine the bytes of a woven module, with its original and the tool's version. The mark records
-//! them
+//! The options that determine the bytes of a woven module, with its original and the tool's version. The mark records them
 //! as text, so that the module can be woven again.
 
 use std::{fmt, str::FromStr};
@@ -17,8 +16,7 @@ use crate::{
 };
 
 /// The options that change bytes. As text they have the form of a command line: `--leave=finally --include=Shop.*
-/// --keep-layout`.
-/// Options after a `--rule` belong to that rule.
+/// --keep-layout`. Options after a `--rule` belong to that rule.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The way to the leave probe.
@@ -26,8 +24,7 @@ pub struct Options {
     /// The patterns that select methods.
     pub selection: Selection,
     /// Whether methods that are skipped by default are woven too: short ones, accessors, and compiler-generated ones
-    /// without a
-    /// counterpart in the source.
+    /// without a counterpart in the source.
     pub all: bool,
     /// The limit in bytes of IL up to which a body without a loop and a call is skipped.
     pub min_il: u32,
@@ -37,8 +34,8 @@ pub struct Options {
     pub keep_layout: bool,
     /// Whether the tracker's types are embedded in the woven assembly.
     pub embed: bool,
-    /// Whether the mark holds the names of the methods with probes, for programs that are trimmed or compiled to
-    /// native code.
+    /// Whether the mark holds the names of the methods with probes, for programs that are trimmed or compiled to native
+    /// code.
     pub names: bool,
     /// The hooks of methods in place of the tracker's probes.
     pub hooks: Hooks,

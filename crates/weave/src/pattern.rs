@@ -1,7 +1,6 @@
 //! Patterns of `--include` and `--exclude`: globs over `Namespace.Type::Method`, regular expressions, coverlet's
-//! `[assembly]Type`.
-//! Names may have the form of source code: `List<T>`, `Outer.Inner`. The namespace may be left out if no name matches
-//! exactly.
+//! `[assembly]Type`. Names may have the form of source code: `List<T>`, `Outer.Inner`. The namespace may be left out if no
+//! name matches exactly.
 
 use std::{str::FromStr, sync::OnceLock};
 
@@ -19,9 +18,8 @@ pub struct Pattern {
     assembly: Option<Expression>,
     /// Matched against the type's full name alone, and against the full name with `::Method`.
     name: Expression,
-    /// Matched against both as well. It allows any prefix of the type's name, any number of type parameters where
-    /// none are
-    /// given, and a method after a dot, as in reports. `None` for patterns that are more than a name.
+    /// Matched against both as well. It allows any prefix of the type's name, and a method after a dot, as in reports. It
+    /// allows any number of type parameters where none are given. `None` for patterns that are more than a name.
     unqualified: Option<Expression>,
     names_methods: bool,
 }
@@ -175,9 +173,8 @@ impl Pattern {
         self.parameters.as_ref()
     }
 
-    /// Lists of texts. For each list, every name (`Type::Method`) that the pattern matches contains at least one of
-    /// its texts.
-    /// Empty if a matching name may have any text.
+    /// Lists of texts. For each list, every name (`Type::Method`) that the pattern matches contains at least one of its
+    /// texts. Empty if a matching name may have any text.
     pub(crate) fn needed(&self) -> Vec<Vec<String>> {
         if self.selector.is_some() {
             return Vec::new();
@@ -262,10 +259,8 @@ fn one(character: char) -> String {
 /// The number of a type's type parameters, which metadata appends to its name, if it has any.
 const ARITY: &str = "(?:`[0-9]+)?";
 
-/// The regular expression of a glob in source form: `Outer.Inner` and `Outer+Inner` for `Outer/Inner`, `Map<K, V>`
-/// for
-/// ``Map`2``. Type parameters of methods are dropped, as metadata's names lack them. `arity` may follow a type's
-/// name.
+/// The regular expression of a glob in source form: `Outer.Inner` and `Outer+Inner` for `Outer/Inner`, `Map<K, V>` for
+/// ``Map`2``. Type parameters of methods are dropped, as metadata's names lack them. `arity` may follow a type's name.
 fn written_glob(glob: &str, arity: &str) -> String {
     let (type_name, method) = glob.split_once("::").map_or((glob, None), |(type_name, method)| (type_name, Some(method)));
     let separated = |character| match character {
@@ -281,8 +276,8 @@ fn written_glob(glob: &str, arity: &str) -> String {
     expression
 }
 
-/// The name with its method after `::` in place of the last dot, as in `Order.Total` or `Order..ctor`. `None` if
-/// there is no dot outside `<>`.
+/// The name with its method after `::` in place of the last dot, as in `Order.Total` or `Order..ctor`. `None` if there is
+/// no dot outside `<>`.
 fn dotted(name: &str) -> Option<String> {
     let constructor = [".ctor", ".cctor"].into_iter().find_map(|own| Some((name.strip_suffix(own)?.strip_suffix('.')?, own)));
     let (type_name, method) = constructor.or_else(|| name.rsplit_once('.'))?;
@@ -291,8 +286,7 @@ fn dotted(name: &str) -> Option<String> {
         .then(|| written_glob(&format!("{type_name}::{method}"), ARITY))
 }
 
-/// The name with each list of type parameters replaced. A `<` at the start of a name begins a compiler-generated
-/// name.
+/// The name with each list of type parameters replaced. A `<` at the start of a name begins a compiler-generated name.
 fn with_arity(name: &str, arity: impl Fn(usize) -> String) -> String {
     let mut out = String::new();
     let mut rest = name;

@@ -145,8 +145,7 @@ impl<'c> OffsetMap<'c> {
         found.filter(|_| old < self.end.0).map_or(self.end.1, |(_, new)| *new)
     }
 
-    /// The sequence points at their new offsets. A probe between instructions of one point splits it: the point is
-    /// repeated
+    /// The sequence points at their new offsets. A probe between instructions of one point splits it: the point is repeated
     /// after the probe.
     fn points(&self, old: &[SequencePoint]) -> Vec<SequencePoint> {
         let mut points: Vec<SequencePoint> = Vec::with_capacity(old.len() + 3);
@@ -225,8 +224,8 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata), blob: Vec::new() }
     }
 
-    /// Adds the records of all woven methods, whose locals may have new signatures. A new record takes the place of
-    /// the old one.
+    /// Adds the records of all woven methods, whose locals may have new signatures. A new record takes the place of the old
+    /// one.
     pub(crate) fn put_all(&mut self, methods: Vec<(MethodDebug, Option<Token>)>) -> Result<(), Error> {
         let count = |table| vec![false; self.metadata.tables.count(table) as usize + 1];
         let (mut points, mut custom) = (count(Table::MethodDebugInformation), count(Table::CustomDebugInformation));

@@ -35,8 +35,8 @@ pub enum Refusal {
     IsTracker,
     /// The file defines `System.Object`. The tracker needs that type, so the file cannot depend on the tracker.
     IsCoreLibrary,
-    /// The file is a module without a manifest, and the tracker is to be embedded. The assembly's other modules would
-    /// not find it.
+    /// The file is a module without a manifest, and the tracker is to be embedded. The assembly's other modules would not
+    /// find it.
     NoManifest,
     /// The tracker refers to the file's assembly, and is to be embedded in it.
     TrackerNeeds,
@@ -44,8 +44,7 @@ pub enum Refusal {
     TypeParameters,
     /// The file has native code from NGen or another precompiler that cannot be removed.
     Precompiled,
-    /// A dangling reference would point to metadata that weaving adds. Only weaving detects this: see
-    /// [`Refusal::of`].
+    /// A dangling reference would point to metadata that weaving adds. Only weaving detects this: see [`Refusal::of`].
     Dangling(Place),
 }
 
@@ -135,8 +134,7 @@ pub struct Selection {
     pub exclude: Vec<Pattern>,
 }
 
-/// Types that the tracker's fast path calls. Outside the core library they could be woven, and would then call the
-/// tracker
+/// Types that the tracker's fast path calls. Outside the core library they could be woven, and would then call the tracker
 /// in an endless recursion.
 const TRACKER_CALLEES: &[&str] = &["System.Diagnostics.Stopwatch"];
 
@@ -197,8 +195,8 @@ impl Plan {
         Self::with_pdb(image, metadata, options, None)
     }
 
-    /// Decides as [`new`](Self::new) does. Patterns may also name source files of the PDB, which is beside the image
-    /// or embedded.
+    /// Decides as [`new`](Self::new) does. Patterns may also name source files of the PDB, which is beside the image or
+    /// embedded.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -239,9 +237,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The method under whose id calls of a method are recorded where no body is rewritten. For the steps of an
-    /// iterator, that
-    /// is its kickoff method. `None` if the method is skipped.
+    /// The method under whose id calls of a method are recorded where no body is rewritten. For the steps of an iterator,
+    /// that is its kickoff method. `None` if the method is skipped.
     pub fn recorded_as(&self, image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>) -> Option<Rid<MethodDef>> {
         let planned = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index));
         planned.filter(|planned| planned.is_ok())?;
@@ -260,8 +257,7 @@ impl Plan {
         self.methods.iter().filter(|method| method.is_ok()).count()
     }
 
-    /// Skips the methods that run while a C++/CLI image is being loaded. No other assembly can be loaded at that
-    /// time.
+    /// Skips the methods that run while a C++/CLI image is being loaded. No other assembly can be loaded at that time.
     fn leave_start_of_mixed_mode(&mut self, metadata: &Metadata<'_>) -> Result<(), ecma335::Error> {
         // Global functions belong to the first type, `<Module>` (II.22.37).
         for rid in metadata.children::<TypeDef, MethodDef>(Rid::new(1)) {
@@ -354,8 +350,8 @@ impl MethodNames<'_> {
         std::iter::once(format!("{}::{}", self.type_name, self.name)).chain(written).collect()
     }
 
-    /// Whether a pattern names the method. A compiler-generated method also matches by the name of the method it was
-    /// made for.
+    /// Whether a pattern names the method. A compiler-generated method also matches by the name of the method it was made
+    /// for.
     pub fn are_of(&self, pattern: &Pattern) -> bool {
         let has_parameters = || pattern.parameters().is_none_or(|parameters| parameters.are_of(self.metadata, self.method));
         let is_named = pattern.matches(self.type_name, &self.name)

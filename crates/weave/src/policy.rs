@@ -1,5 +1,4 @@
-//! Decides which methods are skipped by default: those where a probe would take longer than the method, or would
-//! measure no
+//! Decides which methods are skipped by default: those where a probe would take longer than the method, or would measure no
 //! source code.
 
 use ecma335::{
@@ -14,8 +13,7 @@ pub const MIN_IL: u32 = 24;
 
 /// The reason for skipping a method because of its body, if there is one.
 ///
-/// Hooks apply to methods of the source code, so an iterator's kickoff method has them despite its compiler-generated
-/// body.
+/// Hooks apply to methods of the source code, so an iterator's kickoff method has them despite its compiler-generated body.
 /// [`Forwarders`](crate::forwarders::Forwarders) find the methods that only call skipped methods.
 pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &MethodBody<'_>, forwards: bool) -> Option<Reason> {
     let Worth::Above(limit) = worth else { return None };

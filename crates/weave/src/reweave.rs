@@ -14,9 +14,8 @@ use crate::{
 pub struct Rewoven<'a> {
     /// The woven module.
     pub woven: Woven<'a>,
-    /// Whether the mark has the original's own key. If not, the module was woven from another original. The method
-    /// ids here use
-    /// the mark's key in any case, so that only the code differs.
+    /// Whether the mark has the original's own key. If not, the module was woven from another original. The method ids here
+    /// use the mark's key in any case, so that only the code differs.
     pub is_its_original: bool,
 }
 

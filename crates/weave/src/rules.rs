@@ -1,5 +1,5 @@
-//! Rules set options for some methods. They are read in order. The last rule that names a method and sets an option
-//! decides that option.
+//! Rules set options for some methods. They are read in order. The last rule that names a method and sets an option decides
+//! that option.
 
 use ilrewrite::LeaveMode;
 

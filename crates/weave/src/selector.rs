@@ -1,5 +1,4 @@
-//! Conditions of patterns on methods beside their names: parameters, attributes, kind, visibility, size and source
-//! file.
+//! Conditions of patterns on methods beside their names: parameters, attributes, kind, visibility, size and source file.
 
 use ecma335::{
     Metadata, Rid,
@@ -63,8 +62,7 @@ words! {
     Visibility {
         /// Any caller.
         Public = "public",
-        /// The type and the types derived from it. The assembly may be an additional condition or an addition
-        /// (II.23.1.10).
+        /// The type and the types derived from it. The assembly may be an additional condition or an addition (II.23.1.10).
         Protected = "protected",
         /// The assembly.
         Internal = "internal",

@@ -120,8 +120,7 @@ pub struct Tracker {
     native: Option<NativeProbes>,
 }
 
-/// The addresses of native functions in place of the tracker's. They are called like managed code, so a garbage
-/// collection
+/// The addresses of native functions in place of the tracker's. They are called like managed code, so a garbage collection
 /// waits for them. They do only work that is safe under this condition.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeProbes {
@@ -179,8 +178,7 @@ impl Tracker {
     }
 
     /// Whether a module is woven already: it has probes or the mark. A module that refers to the tracker for another
-    /// purpose,
-    /// such as pausing it, is not woven.
+    /// purpose, such as pausing it, is not woven.
     pub fn is_in(&self, metadata: &Metadata<'_>) -> bool {
         let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
         let is_this =
@@ -253,8 +251,8 @@ impl Tracker {
         if self.is_native() {
             return Ok(None);
         }
-        // The order is the same for any woven code: the types come first. The methods of probes are added at their
-        // first use.
+        // The order is the same for any woven code: the types come first. The methods of probes are added at their first
+        // use.
         for name in [PROBE_TYPE, MARK_TYPE] {
             tokens.named_type(&self.class(name))?;
         }
@@ -290,8 +288,7 @@ pub struct Mark<'s> {
     pub tool: &'s str,
     /// The options of weaving.
     pub options: &'s str,
-    /// The names of methods: see [`WovenNames`](crate::WovenNames). `None` in a loaded module, whose rows do not
-    /// change.
+    /// The names of methods: see [`WovenNames`](crate::WovenNames). `None` in a loaded module, whose rows do not change.
     pub names: Option<&'s [u8]>,
 }
 
@@ -354,8 +351,7 @@ impl<'s> Mark<'s> {
     }
 }
 
-/// Whether each method of a woven module is woven, by row number minus one. A woven method's body calls the tracker,
-/// or a
+/// Whether each method of a woven module is woven, by row number minus one. A woven method's body calls the tracker, or a
 /// hook from the mark.
 pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
     let is_enter = |name: &[u8]| [WHEN_ENTERING, WHEN_STEPPING, WHEN_STARTING].iter().any(|(enter, _)| enter.as_bytes() == name);

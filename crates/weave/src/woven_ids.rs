@@ -1,6 +1,5 @@
-//! Finds the ids that probes pass in a woven file. A later tool that renumbers rows keeps the ids in the code. So
-//! they still
-//! lead to a method when its row number no longer does.
+//! Finds the ids that probes pass in a woven file. A later tool that renumbers rows keeps the ids in the code. So they
+//! still lead to a method when its row number no longer does.
 
 use std::collections::HashMap;
 
@@ -13,8 +12,7 @@ use identity::MethodId;
 
 use crate::{budget::Budget, made::Made, tracker::first_embedded};
 
-/// The meaning of each id under a module's key: the method of the source code, or the target of a call site, by
-/// token.
+/// The meaning of each id under a module's key: the method of the source code, or the target of a call site, by token.
 pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) -> HashMap<MethodId, Token> {
     let (made, budget) = (Made::find(image, metadata), Budget::of(image.bytes().len()));
     let own = first_embedded(metadata).map_or(u32::MAX, Rid::get);

@@ -1,5 +1,4 @@
-//! The names of methods with probes, as the mark holds them. Ids contain the row numbers at the time of weaving.
-//! Trimmers,
+//! The names of methods with probes, as the mark holds them. Ids contain the row numbers at the time of weaving. Trimmers,
 //! obfuscators and native compilers renumber rows, or leave none: the name of a row could be another method's.
 //!
 //! ```text
@@ -78,9 +77,8 @@ impl WovenNames {
         check.is_none_or(|check| *check == 0 || name_check(type_name, method).is_none_or(|found| found == *check))
     }
 
-    /// The bytes for a mark: the names of methods with probes, by MethodDef row number minus one, and of call
-    /// targets. Names
-    /// beyond the size limit are left out, for instance where many methods share a long one.
+    /// The bytes for a mark: the names of methods with probes, by MethodDef row number minus one, and of call targets.
+    /// Names beyond the size limit are left out, for instance where many methods share a long one.
     ///
     /// # Errors
     /// If a name cannot be read.

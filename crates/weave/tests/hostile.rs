@@ -1,5 +1,4 @@
-//! Tests with malformed files. No number in them causes an allocation much larger than the file, and no arithmetic
-//! wraps.
+//! Tests with malformed files. No number in them causes an allocation much larger than the file, and no arithmetic wraps.
 //! Each written file passes the output check. These tests are built with overflow checks.
 
 use std::{fs, path::Path};

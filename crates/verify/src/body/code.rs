@@ -24,8 +24,7 @@ const NUMBER: u32 = !(TARGET | FORWARD_TARGET);
 #[derive(Default, Debug)]
 pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
-    /// For each IL offset, including the end: the number of its instruction, from 1, with the bits for branches to
-    /// it.
+    /// For each IL offset, including the end: the number of its instruction, from 1, with the bits for branches to it.
     by_offset: Vec<u32>,
     /// The targets of each switch, after their count.
     switches: Vec<u32>,

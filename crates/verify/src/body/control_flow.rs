@@ -1,5 +1,4 @@
-//! Checks of control flow between protected blocks and handlers (III.1.7.3). They include unreachable code, since the
-//! CLR's
+//! Checks of control flow between protected blocks and handlers (III.1.7.3). They include unreachable code, since the CLR's
 //! compiler reads all of it.
 
 use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind, nesting::Nesting, opcode::Flow};
@@ -117,8 +116,7 @@ fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpC
     }
 }
 
-/// II.25.4.6, I.12.4.2: clauses begin and end at instructions and nest, inner ones first. Returns whether all are
-/// valid.
+/// II.25.4.6, I.12.4.2: clauses begin and end at instructions and nest, inner ones first. Returns whether all are valid.
 pub(crate) fn check_clauses(context: &Context<'_>, token: Token, body: &MethodBody<'_>, code: &Code) -> bool {
     let mut is_sound = true;
     for (number, clause) in body.clauses.iter().enumerate() {

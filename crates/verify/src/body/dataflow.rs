@@ -20,8 +20,7 @@ use crate::{
     types::{merge, resolve, value_kind::ValueKind},
 };
 
-/// The place of an instruction's stack in the arena, and whether `this` is initialized. `None` if no path has reached
-/// it.
+/// The place of an instruction's stack in the arena, and whether `this` is initialized. `None` if no path has reached it.
 type State = Option<(usize, usize, bool)>;
 
 /// Follows the paths of bodies, one body after another. It reuses its buffers.

@@ -94,8 +94,7 @@ struct Skipped {
     of_invoke: usize,
 }
 
-/// Whether the target fits the method, and the parameters to leave out. `None` if the counts of parameters do not
-/// match.
+/// Whether the target fits the method, and the parameters to leave out. `None` if the counts of parameters do not match.
 fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, target: StackValue) -> Option<(Verdict, Skipped)> {
     let owner = method.owner.ty;
     let (of_method, of_invoke) = (method.params.len(), invoke.params.len());

@@ -1,6 +1,5 @@
-//! The instructions of III.4, indirect loads and stores, constants and conversions. Each has a fixed number of
-//! operands. The
-//! opcode list or the token gives their kinds and types.
+//! The instructions of III.4, indirect loads and stores, constants and conversions. Each has a fixed number of operands.
+//! The opcode list or the token gives their kinds and types.
 
 use ecma335::{
     OpCode, Table, Token,

@@ -21,8 +21,7 @@ pub(crate) fn require_mutable(stack: &mut EvalStack<'_>) {
     }
 }
 
-/// Whether the current code may store to initonly fields of a type. Its type initializer may store to static fields.
-/// Its
+/// Whether the current code may store to initonly fields of a type. Its type initializer may store to static fields. Its
 /// constructors and `init` accessors, as compilers mark them, may store to instance fields.
 pub(crate) fn may_store(stack: &EvalStack<'_>, owner: Def, is_static: bool) -> bool {
     let (context, user) = (stack.context, stack.owner);

@@ -24,8 +24,7 @@ pub(crate) struct StackValue {
     pub(crate) ty: TypeId,
     /// Whether the value is the method's own `this`.
     pub(crate) is_this: bool,
-    /// Whether the value refers to the method's own frame: a managed pointer to an argument, a local variable or a
-    /// field of
+    /// Whether the value refers to the method's own frame: a managed pointer to an argument, a local variable or a field of
     /// one, or a ref struct made from such a pointer.
     pub(crate) is_of_frame: bool,
 }

@@ -1,5 +1,4 @@
-//! Rules of `this` before a class's constructor has called another (III.1.8.1.4), and of non-virtual calls
-//! (III.3.19).
+//! Rules of `this` before a class's constructor has called another (III.1.8.1.4), and of non-virtual calls (III.3.19).
 
 use ecma335::Token;
 

@@ -1,6 +1,5 @@
 //! Checks the types and members that an instruction names: access from the current code (I.8.5.3) and constraints of
-//! generic
-//! arguments (II.10.1.7). Each token is examined once, and the checks that depend on the place are kept.
+//! generic arguments (II.10.1.7). Each token is examined once, and the checks that depend on the place are kept.
 
 use std::{cell::RefCell, rc::Rc};
 

@@ -1,5 +1,4 @@
-//! Checks whether code may use the types and members it names: visibility of types, accessibility of members
-//! (I.8.5.3).
+//! Checks whether code may use the types and members it names: visibility of types, accessibility of members (I.8.5.3).
 //!
 //! Types of local variables and of caught exceptions are not checked. Neither Mono nor CoreCLR checks them.
 
@@ -188,8 +187,7 @@ fn is_family(types: &Types<'_>, user: Def, need: AccessRequirement, receiver: Op
     }
 }
 
-/// Whether a type of the module under check is an interface, or implements it. Family members of an interface need
-/// that.
+/// Whether a type of the module under check is an interface, or implements it. Family members of an interface need that.
 fn implements(types: &Types<'_>, user: u32, interface: Def) -> bool {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.implemented.borrow().get(&(user, interface)) {

@@ -210,8 +210,8 @@ fn array_assignable(types: &Types<'_>, element: TypeId, rank: Option<u32>, to: T
     is_assignable(types, resolve::system(types, "Array"), to, limit)
 }
 
-/// A box has the base types and interfaces of its value type. Those of a generic parameter depend on constraints, and
-/// are assumed.
+/// A box has the base types and interfaces of its value type. Those of a generic parameter depend on constraints, and are
+/// assumed.
 fn box_assignable(types: &Types<'_>, inner: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
     match (types.get(inner), types.get(to)) {
         (_, Type::Boxed(to)) => pointer_element_compatible(types, inner, to),

@@ -1,8 +1,7 @@
 //! The assemblies that references resolve to: their types by name, through forwarders, with their base types.
 //!
 //! The caller reads the files and decides which assembly a reference means ([`Library::link`]). Types of unlinked
-//! references
-//! are unknown, and all that depends on them is assumed.
+//! references are unknown, and all that depends on them is assumed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -142,8 +141,7 @@ impl<'a> Library<'a> {
         self.modules.get(module).map_or(module, |module| module.manifest)
     }
 
-    /// The assemblies that a module refers to, by name, with the requested version. Runtimes accept no earlier
-    /// version.
+    /// The assemblies that a module refers to, by name, with the requested version. Runtimes accept no earlier version.
     pub fn references(metadata: &Metadata<'_>) -> BTreeMap<Vec<u8>, Version> {
         let mut found = BTreeMap::new();
         for (_, row) in metadata.tables.rows::<AssemblyRef>() {
@@ -401,8 +399,8 @@ mod tests {
 
     use super::*;
 
-    /// Adds an enumeration of `int64` whose field is found through `FieldPtr`. The Field row of the same number is
-    /// another type's.
+    /// Adds an enumeration of `int64` whose field is found through `FieldPtr`. The Field row of the same number is another
+    /// type's.
     fn add_enumeration(metadata: &Metadata<'_>, builder: &mut MetadataBuilder<'_, '_>) -> Result<Token, ecma335::Error> {
         let (fields, methods) = (metadata.tables.count(Table::Field), metadata.tables.count(Table::MethodDef));
         for (name, element) in [("count", ElementType::I4), ("value__", ElementType::I8)] {

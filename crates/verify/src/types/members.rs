@@ -77,8 +77,7 @@ pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: 
     None
 }
 
-/// Whether a method that a type itself lacks is certain not to be inherited. Every type to inherit from has to be
-/// known.
+/// Whether a method that a type itself lacks is certain not to be inherited. Every type to inherit from has to be known.
 pub(crate) fn has_none_elsewhere(types: &Types<'_>, owner: TypeId, name: &[u8]) -> bool {
     let Type::Named(Named::Known(def, kind), _) = types.get(owner) else { return false };
     if kind != TypeKind::Interface {
@@ -155,8 +154,7 @@ fn find_members(types: &Types<'_>, def: Def) -> Option<Members> {
     Some(members)
 }
 
-/// The best match for a reference: a row that fits, or else one that may fit. Of several it takes the most accessible
-/// one,
+/// The best match for a reference: a row that fits, or else one that may fit. Of several it takes the most accessible one,
 /// since all pointers are alike here.
 fn best<T>(rows: &[T], fits: impl Fn(&T) -> Verdict, access: impl Fn(&T) -> u16) -> Option<&T> {
     let judged = rows.iter().take(MAX_OVERLOADS).map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));

@@ -43,8 +43,7 @@ pub(crate) enum Type {
     ByRef(TypeId),
     /// A controlled-mutability managed pointer (III.1.8.1.2.2), into a box.
     ReadOnly(TypeId),
-    /// A controlled-mutability pointer that compilers pass as `in` and `ref readonly`. It comes from `readonly.`,
-    /// from an
+    /// A controlled-mutability pointer that compilers pass as `in` and `ref readonly`. It comes from `readonly.`, from an
     /// initonly field (II.16.1.2), or from a signature with that modifier.
     In(TypeId),
     /// Unmanaged pointers, including function pointers.

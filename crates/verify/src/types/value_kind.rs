@@ -62,8 +62,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether a value can be used where `wanted` is expected (III.1.6). Unmanaged and managed pointers mix in unsafe
-    /// code.
+    /// Whether a value can be used where `wanted` is expected (III.1.6). Unmanaged and managed pointers mix in unsafe code.
     pub(crate) fn assignable_to(self, wanted: Self) -> bool {
         use ValueKind::{Int32, Native, Ref, Unknown};
         self == wanted

@@ -13,20 +13,18 @@ pub struct LoadedBodies {
 }
 
 impl LoadedBodies {
-    /// Each woven method with its body: header, code and clauses (II.25.4). A body's address has to be a multiple of
-    /// 4.
+    /// Each woven method with its body: header, code and clauses (II.25.4). A body's address has to be a multiple of 4.
     pub fn iter(&self) -> impl Iterator<Item = (Rid<MethodDef>, &[u8])> {
         self.bodies.iter().filter_map(|(rid, range)| Some((*rid, self.code.get(range.clone())?)))
     }
 }
 
 /// Weaves the selected methods of a loaded module, just as [`weave`] does for a file. `begin` returns the provider of
-/// tokens.
-/// It is called again if methods share more data than the budget allows. `None` if no method is selected.
+/// tokens. It is called again if methods share more data than the budget allows. `None` if no method is selected.
 ///
 /// # Errors
-/// If names cannot be read, a file of the module must not be woven (see [`Refusal::of`](crate::Refusal::of)), or a
-/// token cannot be had.
+/// If names cannot be read, a file of the module must not be woven (see [`Refusal::of`](crate::Refusal::of)), or a token
+/// cannot be had.
 pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     image: &Image<'a>,
     metadata: &Metadata<'a>,
@@ -39,8 +37,7 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     }
     let module_key = module_key(metadata)?;
     let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string(), names: None }.to_blob();
-    // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime
-    // either.
+    // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
         with_mark(Tokens { builder, embedded: None, local_sigs }, weaving, &mark)

@@ -9,8 +9,8 @@ pub(super) struct Selected<'a, P> {
     pub(super) pdb_is_overdrawn: bool,
 }
 
-/// Weaves the methods of a plan. `begin` returns the provider of tokens. The PDB, given with its size, is updated if
-/// there is one.
+/// Weaves the methods of a plan. `begin` returns the provider of tokens. The PDB, given with its size, is updated if there
+/// is one.
 pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
     container: &Image<'a>,
     metadata: &Metadata<'a>,

@@ -3,9 +3,8 @@
 use flate2::{Compress, Compression, FlushCompress};
 use rayon::prelude::*;
 
-/// Deflates (RFC 1951) pieces in parallel. Each piece but the last ends at a byte boundary with an empty block, so
-/// the pieces
-/// form one stream. The stream is the same for any number of threads.
+/// Deflates (RFC 1951) pieces in parallel. Each piece but the last ends at a byte boundary with an empty block, so the
+/// pieces form one stream. The stream is the same for any number of threads.
 pub(super) fn deflate(bytes: &[u8]) -> Vec<u8> {
     const PIECE: usize = 1 << 19;
     let deflate_piece = |piece: &[u8], is_last: bool| {
