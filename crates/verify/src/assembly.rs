@@ -1,4 +1,4 @@
-//! The assembly under check, as all of its checks see it.
+//! The assembly under check, shared by all checks.
 
 use ecma335::{
     Image, Metadata, Rid, Token,
@@ -18,12 +18,12 @@ pub(crate) struct Assembly<'m> {
     pub(crate) image: &'m Image<'m>,
     pub(crate) metadata: &'m Metadata<'m>,
     pub(crate) model: &'m Model,
-    /// Whether its tables are the unordered kind of an editor or of edit-and-continue (`#-`).
+    /// Whether the tables are of the unordered kind (`#-`) that editors and edit-and-continue write.
     pub(crate) is_uncompressed: bool,
     pub(crate) options: Options,
-    /// Where types are found, if they are checked.
+    /// The library that resolves types, if types are checked.
     pub(crate) scope: Option<Scope<'m>>,
-    /// Where the types that it extends and implements are found: there, or in itself alone.
+    /// The library that resolves base types and interfaces: that of `scope`, or one with this assembly only.
     pub(crate) own: Scope<'m>,
     names: Names<'m>,
 }
@@ -49,22 +49,22 @@ impl<'m> Assembly<'m> {
         }
     }
 
-    /// Whether findings of this rule are wanted: then it is worth looking for them.
+    /// Whether findings of this rule are reported. If not, its check can be skipped.
     pub(crate) fn wants(&self, rule: &Rule) -> bool {
         rule.level == Level::Error || self.options.pedantic || self.scope.is_some() && rule.level == Level::Unverifiable
     }
 
-    /// A name's bytes; empty where it lies outside of its heap, which is another rule's matter.
+    /// The bytes of a name. Empty if it is outside of its heap, which another rule reports.
     pub(crate) fn name(&self, index: Str) -> &'m [u8] {
         self.metadata.strings.string_bytes(index).unwrap_or_default()
     }
 
-    /// A row's full name, for findings.
+    /// The full name of a row, for findings.
     pub(crate) fn full_name(&self, token: Token) -> String {
         self.names.of(token)
     }
 
-    /// A blob's bytes; empty where it lies outside of its heap.
+    /// The bytes of a blob. Empty if it is outside of its heap.
     pub(crate) fn blob(&self, index: Blob) -> &'m [u8] {
         self.metadata.blob(index).unwrap_or_default()
     }
@@ -74,7 +74,7 @@ impl<'m> Assembly<'m> {
         self.metadata.tables.rows::<R>().map(|(rid, row)| (token(rid), row))
     }
 
-    /// Whether a token names a row that is there.
+    /// Whether a token names an existing row.
     pub(crate) fn is_row(&self, token: Token) -> bool {
         token.table().is_some_and(|table| (1..=self.metadata.tables.count(table)).contains(&token.rid()))
     }

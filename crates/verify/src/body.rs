@@ -1,4 +1,5 @@
-//! Method bodies (II.25.4): headers, exception clauses, instructions; then where control goes and what is on the stack.
+//! Checks of method bodies (II.25.4): headers, exception clauses and instructions, then control flow and the evaluation
+//! stack.
 
 mod code;
 mod control_flow;
@@ -29,13 +30,13 @@ use crate::{
     types::constraints::GenericContext,
 };
 
-/// How many methods a thread takes at a time.
+/// The number of methods that a thread checks at a time.
 const CHUNK: usize = 128;
 
 pub(crate) fn check(context: &Context<'_>) {
     let assembly = context.assembly();
     let count = assembly.model.methods.len();
-    // What a thread has looked up it keeps for all of its chunks.
+    // A thread keeps its resolved tokens for all of its chunks.
     let new_worker = || (Context::new(assembly), TokenResolver::new(assembly));
     let reports: BTreeMap<usize, Report> = (0..count)
         .step_by(CHUNK)
@@ -48,11 +49,11 @@ pub(crate) fn check(context: &Context<'_>) {
             (start, context.take_report())
         })
         .collect();
-    // In the order of the methods, whoever checked them.
+    // In the order of the methods, regardless of the threads.
     reports.into_values().for_each(|report| context.absorb(report));
 }
 
-/// Checks some methods, by their row numbers less one.
+/// Checks a range of methods, by their row numbers minus one.
 fn check_range(context: &Context<'_>, tokens: &TokenResolver<'_>, range: Range<usize>) {
     let mut code = Code::default();
     let mut dataflow = Dataflow::new(context, tokens);

@@ -1,7 +1,7 @@
-//! Which findings are new: what a file has that the one it was made from does not.
+//! Finds new findings: those of a file that its original does not have.
 //!
-//! Findings are the same if they are of one rule and one member, and mean the same IL: offsets, row numbers and forms of
-//! opcodes move when code is woven in, what an instruction does to what does not.
+//! Two findings are the same if they have the same rule and member, and concern the same IL. Weaving moves offsets, row
+//! numbers and short forms of opcodes. The effect of an instruction and its target stay the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,14 @@ use crate::{
     report::{Finding, Options, Report},
 };
 
-/// A file with what was found in it.
+/// A file with its findings.
 struct Compared<'m> {
     image: &'m Image<'m>,
     metadata: &'m Metadata<'m>,
     names: Names<'m>,
 }
 
-/// What findings are compared by.
+/// The key by which findings are compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     rule: &'static str,
@@ -34,16 +34,16 @@ struct Key {
 }
 
 impl Key {
-    /// The same of any member.
+    /// The key without the member.
     fn anywhere(&self) -> Self {
         Self { member: String::new(), instruction: String::new(), ..self.clone() }
     }
 }
 
-/// What brings a value from one place of the method to another.
+/// The name for instructions that move a value within the method.
 const MOVE: &str = "move";
 
-/// Takes from a file's report what the original's has too, and says how much that was. Both are of [`Options::every`].
+/// Removes the findings of the original's report from a report, and returns their number. Both need [`Options::every`].
 pub fn leave_new(
     report: &mut Report,
     file: (&Image<'_>, &Metadata<'_>),
@@ -70,8 +70,8 @@ pub fn leave_new(
                 *left -= 1;
                 false
             }
-            // A probe behind the end moves what is returned through a local variable; so new signatures of locals say
-            // what the old ones did, and what signatures of methods do, however often that is.
+            // A leave probe keeps the return value in a local variable. New signatures of locals repeat the types of old
+            // ones and of method signatures, in any number.
             _ if finding.token.table() == Some(Table::StandAloneSig) => !details.contains(&key.anywhere()),
             _ => !(key.instruction == MOVE && details.contains(&Key { instruction: String::new(), ..key })),
         }
@@ -79,7 +79,7 @@ pub fn leave_new(
     before - report.findings.len()
 }
 
-/// Keeps as many findings of each rule as the options ask for, and counts the others.
+/// Keeps as many findings of each rule as the options permit, and counts the others.
 pub fn abridge(report: &mut Report, options: &Options) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let before = report.findings.len();
@@ -102,7 +102,7 @@ impl Compared<'_> {
         Key { rule: finding.rule.number, member, instruction, detail: without_places(&finding.detail) }
     }
 
-    /// An instruction by what it does, whatever its form.
+    /// An instruction by its effect, regardless of its form.
     fn instruction(&self, finding: &Finding, offset: u32) -> Option<String> {
         let row = self.metadata.row(finding.token.rid_in::<MethodDef>()?).ok().filter(MethodDef::has_il_body)?;
         let body = self.image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse).ok()?;
@@ -120,7 +120,7 @@ impl Compared<'_> {
     }
 }
 
-/// A text without the numbers that stand for places: `IL_0004`, `0x06000002`, `clause 3`.
+/// A text without numbers of positions: `IL_0004`, `0x06000002`, `clause 3`.
 fn without_places(text: &str) -> String {
     let is_place = |word: &str| {
         let word = word.trim_matches(|character: char| !character.is_ascii_alphanumeric());

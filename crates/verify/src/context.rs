@@ -1,4 +1,4 @@
-//! What a check is given: the assembly, and where to report what it finds.
+//! The context of a check: the assembly, and the report for findings.
 
 use std::{
     cell::RefCell,
@@ -15,7 +15,7 @@ use crate::{
     rule::Rule,
 };
 
-/// The assembly under check, and the report that is being made of it; one for each thread.
+/// The assembly under check and the current report. Each thread has its own context.
 pub(crate) struct Context<'m> {
     assembly: &'m Assembly<'m>,
     report: RefCell<Report>,
@@ -35,12 +35,12 @@ impl<'m> Context<'m> {
         Self { assembly, report: RefCell::default(), counts: RefCell::default() }
     }
 
-    /// The assembly, for as long as it is checked.
+    /// The assembly under check.
     pub(crate) fn assembly(&self) -> &'m Assembly<'m> {
         self.assembly
     }
 
-    /// Reports a broken rule, unless all is well.
+    /// Reports a broken rule if the condition is false.
     #[inline]
     pub(crate) fn require(&self, is_well: bool, rule: &'static Rule, token: Token) {
         if !is_well {
@@ -48,7 +48,7 @@ impl<'m> Context<'m> {
         }
     }
 
-    /// Reports a broken rule, with what is the case.
+    /// Reports a broken rule with its details.
     #[cold]
     pub(crate) fn report(&self, rule: &'static Rule, token: Token, detail: impl fmt::Display) {
         self.put(rule, token, None, detail);
@@ -67,7 +67,7 @@ impl<'m> Context<'m> {
         }
     }
 
-    /// Counts a finding; whether it is within the limit.
+    /// Counts a finding, and returns whether it is within the limit.
     fn counts(&self, rule: &'static Rule) -> bool {
         let mut counts = self.counts.borrow_mut();
         let count = counts.entry(rule.number).or_default();
@@ -77,7 +77,7 @@ impl<'m> Context<'m> {
         is_within
     }
 
-    /// Takes over what another context of this assembly has found.
+    /// Adds the findings of another context for this assembly.
     pub(crate) fn absorb(&self, other: Report) {
         for finding in other.findings {
             if self.counts(finding.rule) {
@@ -95,18 +95,18 @@ impl<'m> Context<'m> {
         self.report.borrow_mut().bodies += 1;
     }
 
-    /// Counts values that were taken to fit.
+    /// Counts values that were assumed to fit.
     pub(crate) fn count_assumed(&self, values: usize) {
         self.report.borrow_mut().assumed += values;
     }
 
-    /// What was found since the last time.
+    /// Takes the findings since the last call.
     pub(crate) fn take_report(&self) -> Report {
         self.counts.take();
         self.report.take()
     }
 
-    /// The first row of each that has a key an earlier one has, by their tokens.
+    /// The rows with a key that an earlier row has, each with the earlier row. Rows are given by token.
     pub(crate) fn duplicates<K: Ord>(&self, items: impl Iterator<Item = (Token, K)>) -> Vec<(Token, Token)> {
         let mut seen = BTreeMap::new();
         let mut found = Vec::new();
@@ -121,7 +121,7 @@ impl<'m> Context<'m> {
         found
     }
 
-    /// Reports every row whose key an earlier one has.
+    /// Reports every row with a key that an earlier row has.
     pub(crate) fn require_unique<K: Ord>(&self, rule: &'static Rule, items: impl Iterator<Item = (Token, K)>) {
         if self.wants(rule) {
             for (token, first) in self.duplicates(items) {

@@ -1,6 +1,6 @@
-//! What a runtime asks of a class when it loads it, of what it extends and implements (II.10.3, II.12.2): each method that
-//! has to have a body has one, and nothing is overridden that may not be. What only an assembly that is not at hand tells
-//! is taken to be right.
+//! Checks of a class against its base types and interfaces, as a runtime makes them at load time (II.10.3, II.12.2). Each
+//! method that needs a body has one, and overrides are permitted. Facts that only an absent assembly tells are assumed to
+//! be right.
 
 use ecma335::{Table, Token, flags::method_attributes as accessibility};
 use foldhash::HashSet;
@@ -18,9 +18,9 @@ use crate::{
     },
 };
 
-/// More questions than this are not asked: what is left is taken to be right.
+/// The limit on questions per assembly. Beyond it, all is assumed to be right.
 const MAX_STEPS: usize = 20_000_000;
-/// What all classes inherit, where the assembly that has it is not at hand.
+/// The virtual methods that every class inherits, for use when the assembly of `Object` is absent.
 const OF_OBJECT: [&[u8]; 4] = [b"Equals", b"Finalize", b"GetHashCode", b"ToString"];
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -30,7 +30,7 @@ pub(crate) fn check(context: &Context<'_>) {
         let def = Def { module: context.own.module, rid };
         check_parents(context, &types, def);
         let kind = context.model.kind(rid);
-        // What is made elsewhere (COM, Windows Runtime) is implemented elsewhere.
+        // COM and Windows Runtime classes are implemented elsewhere.
         if !matches!(kind, TypeKind::Class | TypeKind::Value) || row.is_import() || row.is_windows_runtime() {
             continue;
         }
@@ -43,7 +43,7 @@ pub(crate) fn check(context: &Context<'_>) {
     }
 }
 
-/// II.22.37 rule 11, II.22.23: what another module has to extend and implement; that of this one is looked at by row.
+/// II.22.37 rule 11, II.22.23: the base types and interfaces of another module. Those of this module are checked by row.
 fn check_parents(context: &Context<'_>, types: &Types<'_>, def: Def) {
     let token = type_token(def.rid);
     let parents = hierarchy::parents(types, def);
@@ -76,17 +76,17 @@ fn check_parents(context: &Context<'_>, types: &Types<'_>, def: Def) {
     }
 }
 
-/// A class, with what it extends.
+/// A class with its base classes.
 struct Class<'t, 'l> {
     types: &'t Types<'l>,
     def: Def,
-    /// The class and its base classes, as far as they are known, in the parameters of the class.
+    /// The class and its known base classes, in the class's generic parameters.
     chain: Vec<TypeId>,
-    /// What the last of them has that is not known: all, what [`OF_OBJECT`] says, or nothing.
+    /// The inherited methods that the chain's unknown rest may have: any, those of [`OF_OBJECT`], or none.
     beyond: Beyond,
 }
 
-/// What is inherited from a base class that is not at hand.
+/// The members inherited from an absent base class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Beyond {
     Anything,
@@ -114,7 +114,7 @@ impl<'t, 'l> Class<'t, 'l> {
         self.chain.iter().skip(1).copied()
     }
 
-    /// II.10.3.3, II.15.4.2.2: what is overridden is not final, and not for more than what overrides it.
+    /// II.10.3.3, II.15.4.2.2: an overridden method is not final, and its access is not wider than the override's.
     fn check_overrides(&self, context: &Context<'_>) {
         let [own, _, ..] = &self.chain[..] else { return };
         for slot in slots::of(self.types, *own).methods.iter().filter(|slot| !slot.row.is_new_slot()) {
@@ -126,12 +126,12 @@ impl<'t, 'l> Class<'t, 'l> {
         }
     }
 
-    /// The closest method of a base class that one overrides: its module, its access, and whether it is final.
+    /// The closest base class method that a method overrides: its module, its access, and whether it is final.
     fn overridden(&self, slot: &Slot) -> Option<(usize, u16, bool)> {
         for base in self.bases() {
             let Type::Named(Named::Known(of, _), _) = self.types.get(base) else { return None };
             let slots = slots::of(self.types, base);
-            // Some may be it, where not all types are known.
+            // Several methods may match if some types are unknown.
             let Some((found, verdict)) = slots.matching(self.types, slot).next() else { continue };
             let access = found.row.access();
             let is_own = of.module == self.def.module;
@@ -145,7 +145,7 @@ impl<'t, 'l> Class<'t, 'l> {
         None
     }
 
-    /// II.10.1.4: a class that is not abstract overrides each abstract method of those it extends.
+    /// II.10.1.4: a class that is not abstract overrides each abstract method of its base classes.
     fn check_abstract(&self, context: &Context<'_>) {
         let types = self.types;
         for (number, base) in self.chain.iter().enumerate().skip(1) {
@@ -154,7 +154,7 @@ impl<'t, 'l> Class<'t, 'l> {
             let is_overridden = |slot: &Slot| {
                 derived.iter().map(|id| slots::of(types, *id)).any(|of| {
                     let mut matching = of.matching(types, slot);
-                    // A MethodImpl may name a class that has it from its base class.
+                    // A MethodImpl may name a class that inherits the method.
                     let owners = self.chain.get(..=number).unwrap_or_default();
                     matching.any(|(found, _)| !found.row.is_new_slot()) || of.overrides(types, owners, slot)
                 })
@@ -166,11 +166,11 @@ impl<'t, 'l> Class<'t, 'l> {
         }
     }
 
-    /// II.12.2: a class has a method for each one of its interfaces that has no body there.
+    /// II.12.2: a class has a method for each interface method without a body.
     fn check_interfaces(&self, context: &Context<'_>, steps: &mut usize) {
         let types = self.types;
         let parents = hierarchy::parents(types, self.def);
-        // What a class has from one that is not abstract, that has methods for.
+        // A base class that is not abstract implements its own interfaces.
         let is_abstract = |id: TypeId| match types.get(id) {
             Type::Named(Named::Known(of, _), _) => context.own.library.row(of).is_some_and(|row| row.is_abstract()),
             _ => false,
@@ -197,7 +197,8 @@ impl<'t, 'l> Class<'t, 'l> {
         }
     }
 
-    /// Whether a method may stand for one of an interface: by its name, by a MethodImpl, or by one of another interface.
+    /// Whether a method may implement one of an interface: by name, by a MethodImpl, or through another interface's
+    /// MethodImpl.
     fn implements(&self, interface: TypeId, wanted: &Slot, interfaces: &[TypeId]) -> bool {
         let types = self.types;
         let of_class = self.chain.iter().map(|id| slots::of(types, *id));
@@ -214,10 +215,10 @@ impl<'t, 'l> Class<'t, 'l> {
     }
 }
 
-/// Who may use what assemblies keep to themselves.
+/// The bit for users in the same assembly.
 const OF_ASSEMBLY: u8 = 2;
 
-/// Who may use a method of some accessibility, as bits.
+/// The users that may access a method of some accessibility, as bits.
 fn audience(access: u16) -> u8 {
     match access {
         accessibility::FAM_AND_ASSEM => 1,

@@ -1,14 +1,15 @@
-//! Is this assembly valid? The rules of ECMA-335 that can be decided from the file alone, as runtimes apply them.
+//! Checks whether an assembly is valid: the rules of ECMA-335 that can be decided from the file alone, as runtimes apply
+//! them.
 //!
 //! ```text
 //! Image, Metadata -> Model (owners, kinds) -> checks -> Report
 //! ```
 //!
-//! Types of values are checked where a [`Library`] says what references lead to ([`verify_types`]).
+//! Types of values are checked if a [`Library`] resolves the references ([`verify_types`]).
 //!
-//! The rules are a table ([`RULES`]); the checks name them by number, and what is not in the table does not compile.
-//! Where compilers and runtimes have moved beyond the standard, what they agree on is valid, and the standard's word is
-//! a pedantic [`Level::Warning`]. Bytes of any kind are judged, and none make it panic.
+//! The rules are a table ([`RULES`]). Checks refer to rules by number, and an unknown number does not compile. Where
+//! compilers and runtimes have moved beyond the standard, their common practice is valid. The standard's text is then a
+//! pedantic [`Level::Warning`]. Any bytes are accepted as input, and none cause a panic.
 
 mod assembly;
 mod body;
@@ -33,12 +34,12 @@ pub use report::{Finding, Options, Report};
 pub use rule::{Level, RULES, Rule};
 pub use types::library::{Library, Scope, Version};
 
-/// Checks an assembly. A damaged one makes findings, not errors.
+/// Checks an assembly. Damage leads to findings, not to an error.
 pub fn verify(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options) -> Report {
     check(image, metadata, options, None)
 }
 
-/// Checks an assembly, and the types of values in its code: it is one of the library that its references lead into.
+/// Checks an assembly, including the types of values in its code. `scope` gives the assembly's number in the library.
 pub fn verify_types(image: &Image<'_>, options: &Options, scope: Scope<'_>) -> Report {
     match scope.library.metadata(scope.module) {
         Some(metadata) => check(image, metadata, options, Some(scope)),

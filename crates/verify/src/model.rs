@@ -1,4 +1,4 @@
-//! What joins the tables: who owns what, and what kind of type each is.
+//! Relations between the tables: the owner of each row, and the kind of each type.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use ecma335::{
     signature::TypeSig,
 };
 
-/// What a type is, by what it extends (II.22.37).
+/// The kind of a type, given by its base type (II.22.37).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TypeKind {
     /// The pseudo type of the module's own members.
@@ -30,7 +30,7 @@ impl TypeKind {
     }
 }
 
-/// The tables joined. Row numbers less one are indices here.
+/// Relations between the tables. Vectors are indexed by row number minus one.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) types: Vec<TypeDef>,
@@ -39,13 +39,13 @@ pub(crate) struct Model {
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<MethodDef>,
     pub(crate) params: Vec<Param>,
-    /// The types that own fields, methods, events and properties, and the methods that own parameters; 0 for none.
+    /// The types that own fields, methods, events and properties, and the methods that own parameters. 0 stands for none.
     pub(crate) field_owners: Vec<u32>,
     pub(crate) method_owners: Vec<u32>,
     pub(crate) param_owners: Vec<u32>,
     pub(crate) event_owners: Vec<u32>,
     pub(crate) property_owners: Vec<u32>,
-    /// How many rows of these tables a row owns.
+    /// The number of rows of these tables that a row owns.
     pub(crate) constants: BTreeMap<Token, u32>,
     pub(crate) marshals: BTreeMap<Token, u32>,
     pub(crate) rvas: BTreeMap<Token, u32>,
@@ -78,12 +78,12 @@ impl Model {
         }
     }
 
-    /// What kind a type is; a class where there is no such row.
+    /// The kind of a type. A missing row counts as a class.
     pub(crate) fn kind(&self, rid: u32) -> TypeKind {
         at(&self.kinds, rid).unwrap_or(TypeKind::Class)
     }
 
-    /// The definition in this module that a token comes down to, through an instantiation too.
+    /// The TypeDef of this module that a token names, directly or as an instantiation.
     pub(crate) fn definition(&self, metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
         let rid = match token.table()? {
             Table::TypeDef => token.rid(),
@@ -122,7 +122,7 @@ fn numbers<O, C>(owners: &ListOwners<O, C>) -> Vec<u32> {
     owners.as_slice().iter().map(|owner| owner.get()).collect()
 }
 
-/// The types that the owners are maps of.
+/// The types that own the rows of a map table, through its rows.
 fn parents<M: Row, C>(metadata: &Metadata<'_>, maps: &ListOwners<M, C>, parent: impl Fn(M) -> Rid<TypeDef>) -> Vec<u32> {
     maps.as_slice().iter().map(|map| metadata.row(*map).map_or(0, |map| parent(map).get())).collect()
 }
@@ -162,7 +162,7 @@ pub(crate) fn is_system(metadata: &Metadata<'_>, token: TypeDefOrRef, name: &[u8
     metadata.row(rid).is_ok_and(|row| is_named(metadata, (row.namespace, row.name), name))
 }
 
-/// Whether these are the namespace `System` and this name.
+/// Whether a namespace and a name are `System` and this name.
 pub(crate) fn is_named(metadata: &Metadata<'_>, names: (ecma335::schema::Str, ecma335::schema::Str), name: &[u8]) -> bool {
     metadata.strings.string_bytes(names.1) == Ok(name) && metadata.strings.string_bytes(names.0) == Ok(b"System")
 }

@@ -1,4 +1,4 @@
-//! Full names of rows, for findings; made only when something is found.
+//! Full names of rows, for findings. They are built only when there is a finding.
 
 use std::convert::Infallible;
 
@@ -23,7 +23,7 @@ impl<'m> Names<'m> {
         Self { metadata, model }
     }
 
-    /// The name of a row; empty where it has none.
+    /// The name of a row. Empty if it has none.
     pub(crate) fn of(&self, token: Token) -> String {
         self.find(token).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What was found.
+//! The findings of a check.
 
 use std::fmt;
 
@@ -6,14 +6,15 @@ use ecma335::Token;
 
 use crate::rule::{Level, Rule};
 
-/// How to check.
+/// The options of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Whether to report what is no [`Level::Error`] too.
+    /// Whether to report findings below [`Level::Error`] too.
     pub pedantic: bool,
-    /// How many findings of one rule to keep; the others are counted.
+    /// The number of findings to keep for each rule. The others are counted.
     pub limit: usize,
-    /// Whether to report every instruction that is no [`Level::Error`], not the first of a rule in each body.
+    /// Whether to report every instruction with a finding below [`Level::Error`], not only the first for each rule and
+    /// body.
     pub every: bool,
 }
 
@@ -26,20 +27,20 @@ impl Default for Options {
 /// A broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Which rule.
+    /// The broken rule.
     pub rule: &'static Rule,
-    /// The row; a null token where the file itself is meant.
+    /// The row. A null token stands for the file itself.
     pub token: Token,
-    /// The row's full name: `Namespace.Type::Member`; empty where it has none.
+    /// The row's full name: `Namespace.Type::Member`. Empty if it has none.
     pub member: String,
     /// The IL offset, for an instruction.
     pub offset: Option<u32>,
-    /// What is the case; empty where the rule says it all.
+    /// The details of the case. Empty if the rule's text says all.
     pub detail: String,
 }
 
 impl Finding {
-    /// The rule, with what is the case.
+    /// The rule's text, with the details.
     pub fn message(&self) -> String {
         let broken = format!("breaks \"{}\"", self.rule.text);
         if self.detail.is_empty() { broken } else { format!("{broken} ({})", self.detail) }
@@ -65,18 +66,18 @@ impl fmt::Display for Finding {
 /// The outcome for one assembly.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Report {
-    /// What was found, in the order of the checks.
+    /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
-    /// How many more there were than the limit keeps.
+    /// The number of findings beyond the limit.
     pub omitted: usize,
-    /// How many bodies were checked.
+    /// The number of checked bodies.
     pub bodies: usize,
-    /// How many values are of types that only another assembly tells: they were taken to fit.
+    /// The number of values whose types only an absent assembly defines. They were assumed to fit.
     pub assumed: usize,
 }
 
 impl Report {
-    /// Whether nothing is an error.
+    /// Whether no finding is an error.
     pub fn is_valid(&self) -> bool {
         self.findings.iter().all(|finding| finding.rule.level != Level::Error)
     }

@@ -1,19 +1,19 @@
-//! The rules: number, level, text. Numbers are the standard's; where it states a rule without one, a letter stands for it.
-//! A rule of the standard that runtimes take further has `/clr` behind its number.
+//! The rules: number, level and text. Numbers are the standard's. A letter stands for a rule that the standard leaves
+//! unnumbered. A rule that runtimes extend beyond the standard has the suffix `/clr`.
 
-/// What breaking a rule means.
+/// The consequence of breaking a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// The assembly is not valid, and a runtime may refuse it.
     Error,
-    /// The standard says so, and runtimes don't mind: pedantic.
+    /// The standard forbids it, but runtimes accept it. Reported only in pedantic mode.
     Warning,
-    /// Valid code that cannot be proved type-safe: pedantic.
+    /// The code is valid but cannot be proved type-safe. Reported only in pedantic mode.
     Unverifiable,
 }
 
 impl Level {
-    /// Its word in reports.
+    /// The level's word in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -26,16 +26,16 @@ impl Level {
 /// A rule.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Its number: `II.22.37-3`.
+    /// The rule's number: `II.22.37-3`.
     pub number: &'static str,
-    /// What breaking it means.
+    /// The consequence of breaking the rule.
     pub level: Level,
-    /// What it asks for.
+    /// The requirement of the rule.
     pub text: &'static str,
 }
 
 impl Rule {
-    /// The rule with this number. Called at compile time alone, by [`rule!`].
+    /// The rule of a number. Only [`rule!`] calls this, at compile time.
     pub(crate) const fn numbered(number: &str) -> &'static Self {
         let mut index = 0;
         while index < RULES.len() {
@@ -50,14 +50,14 @@ impl Rule {
 
 const fn is_same(one: &[u8], other: &[u8]) -> bool {
     let mut index = one.len();
-    // From the end: numbers differ there.
+    // Compared from the end, where numbers differ.
     while index > 0 && one.len() == other.len() && one[index - 1] == other[index - 1] {
         index -= 1;
     }
     index == 0 && one.len() == other.len()
 }
 
-/// The rule with this number; one that is not in the table does not compile.
+/// The rule of a number. A number that is not in the table does not compile.
 macro_rules! rule {
     ($number:literal) => {
         const { $crate::rule::Rule::numbered($number) }
@@ -67,7 +67,7 @@ pub(crate) use rule;
 
 macro_rules! rules {
     ($($number:literal $level:ident $text:literal)*) => {
-        /// Every rule, in the order of the standard.
+        /// All rules, in the order of the standard.
         pub const RULES: &[Rule] = &[$(Rule { number: $number, level: Level::$level, text: $text }),*];
     };
 }

@@ -1,4 +1,4 @@
-//! Signatures (II.23.2): what is in them beside their form.
+//! Checks of signatures (II.23.2) beyond their syntax.
 
 use ecma335::{
     Rid, Table, Token,
@@ -14,29 +14,29 @@ use crate::{
     rule::rule,
 };
 
-/// Where a type stands, which decides what it may be.
+/// The place of a type in a signature, which decides the permitted types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// What a method returns: void too.
+    /// The return type. It may be void.
     Return,
-    /// A parameter, or a field of a ref struct: a reference too.
+    /// A parameter, or a field of a ref struct. It may be a managed pointer.
     Param,
-    /// A local variable: pinned too.
+    /// A local variable. It may be pinned.
     Local,
-    /// What a pointer points to: void too.
+    /// The target of a pointer. It may be void.
     Target,
-    /// An element, an argument of an instantiation: a plain type.
+    /// An element or a type argument. Only plain types are permitted.
     Inner,
-    /// A TypeSpec: what `ldtoken` may name, a reference and void too.
+    /// A TypeSpec. It may be a managed pointer or void, for `ldtoken`.
     Spec,
 }
 
-/// Reads a signature blob; why it cannot be read, if so.
+/// Reads a signature blob. The error says why it cannot be read.
 pub(crate) fn parse(assembly: &Assembly<'_>, blob: Blob) -> Result<Signature, String> {
     assembly.metadata.blobs.blob(blob).and_then(Signature::parse).map_err(|error| error.to_string())
 }
 
-/// What an enumeration of this module consists of.
+/// The underlying type of an enumeration of this module.
 pub(crate) fn underlying(assembly: &Assembly<'_>, rid: u32) -> Option<ElementType> {
     let model = assembly.model;
     if model.kind(rid) != TypeKind::Enum {
@@ -50,7 +50,7 @@ pub(crate) fn underlying(assembly: &Assembly<'_>, rid: u32) -> Option<ElementTyp
     }
 }
 
-/// The first thing that is wrong with a type.
+/// The first error in a type.
 pub(crate) fn check_type(context: &Context<'_>, owner: Token, signature: &TypeSig, place: Place) -> Result<(), String> {
     match signature {
         TypeSig::Element(ElementType::Void) if !matches!(place, Place::Return | Place::Target | Place::Spec) => {
@@ -61,7 +61,7 @@ pub(crate) fn check_type(context: &Context<'_>, owner: Token, signature: &TypeSi
         TypeSig::Ptr(inner) => check_type(context, owner, inner, Place::Target),
         TypeSig::ByRef(inner) => match place {
             Place::Inner | Place::Target => Err("a reference stands where it cannot".into()),
-            // A reference to void is a return type of old compilers' making that runtimes take.
+            // Old compilers emit a managed pointer to void as a return type, and runtimes accept it.
             _ => check_type(context, owner, inner, Place::Target),
         },
         TypeSig::Pinned(inner) if place == Place::Local => check_type(context, owner, inner, Place::Param),
@@ -88,7 +88,7 @@ pub(crate) fn check_type(context: &Context<'_>, owner: Token, signature: &TypeSi
     }
 }
 
-/// The first thing that is wrong with a method's signature.
+/// The first error in a method's signature.
 pub(crate) fn check_method(context: &Context<'_>, owner: Token, signature: &MethodSig) -> Result<(), String> {
     if signature.convention & convention::GENERIC != 0 && signature.generic_params == 0 {
         return Err("it is generic without parameters".into());
@@ -97,12 +97,12 @@ pub(crate) fn check_method(context: &Context<'_>, owner: Token, signature: &Meth
     signature.params.iter().try_for_each(|param| check_type(context, owner, param, Place::Param))
 }
 
-/// The first thing that is wrong with local variables.
+/// The first error in the types of local variables.
 pub(crate) fn check_locals(context: &Context<'_>, owner: Token, types: &[TypeSig]) -> Result<(), String> {
     types.iter().try_for_each(|each| check_type(context, owner, each, Place::Local))
 }
 
-/// Which generic parameters a type mentions: the highest numbers, plus one, of the type's and of the method's.
+/// The highest number, plus one, of the generic parameters in a type: of the type's and of the method's.
 pub(crate) fn generic_reach(signature: &TypeSig) -> (u32, u32) {
     let join = |one: (u32, u32), other: (u32, u32)| (one.0.max(other.0), one.1.max(other.1));
     match signature {
@@ -116,7 +116,7 @@ pub(crate) fn generic_reach(signature: &TypeSig) -> (u32, u32) {
     }
 }
 
-/// The same for a method's signature.
+/// The highest numbers of generic parameters in a method's signature, as [`generic_reach`] gives them for a type.
 pub(crate) fn method_reach(signature: &MethodSig) -> (u32, u32) {
     let types = signature.params.iter().chain([&signature.return_type]);
     types.map(generic_reach).fold((0, 0), |one, other| (one.0.max(other.0), one.1.max(other.1)))

@@ -1,4 +1,5 @@
-//! What lies around the tables: sections, directories, the CLI header (II.25), the metadata root, heaps (II.24.2).
+//! Checks of the parts outside of the tables: sections, directories, the CLI header (II.25), the metadata root, heaps
+//! (II.24.2).
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use ecma335::{
 
 use crate::{context::Context, model::at, rule::rule};
 
-/// Streams of II.24.2.2, with the one that says the tables are not ordered.
+/// The streams of II.24.2.2, and `#-`, the stream of unordered tables.
 const STREAMS: [&[u8]; 6] = [b"#~", b"#-", b"#Strings", b"#US", b"#GUID", b"#Blob"];
 const NO_TOKEN: Token = Token(0);
 
@@ -61,7 +62,7 @@ fn check_sections(context: &Context<'_>) {
     }
 }
 
-/// Whether a directory is empty, or wholly in sections (or headers) of the file.
+/// Whether a directory is empty, or entirely within sections (or headers) of the file.
 fn is_in_file(context: &Context<'_>, directory: Directory) -> bool {
     if directory.rva.0 == 0 || directory.size == 0 {
         return true;
@@ -96,7 +97,7 @@ fn check_cli_header(context: &Context<'_>) {
     }
 }
 
-/// II.15.4.1.2: what a program starts with.
+/// II.15.4.1.2: the entry point.
 fn check_entry_point(context: &Context<'_>) {
     let Some(token) = context.image.cli_header().entry_point_token() else { return };
     let rule = rule!("II.25.3.3-c");
@@ -131,7 +132,7 @@ fn check_root(context: &Context<'_>) {
     let version = metadata.version;
     context.require(version.len() <= 255 && version.contains(&0), rule!("II.24.2.1-a"), NO_TOKEN);
     let mut root = metadata.root;
-    // Behind the signature: two version numbers, four reserved bytes, the version string, two bytes of flags.
+    // The signature is followed by two version numbers, four reserved bytes, the version string and two bytes of flags.
     let reserved = root.bytes(8).and_then(|_| root.u32());
     let flags = root.bytes(4 + version.len()).and_then(|_| root.u16());
     context.require(reserved == Ok(0) && flags == Ok(0), rule!("II.24.2.1-b"), NO_TOKEN);
@@ -167,7 +168,7 @@ fn check_heaps(context: &Context<'_>) {
         while !cursor.is_empty() {
             let at = cursor.position();
             let Ok(item) = cursor.compressed_u32().and_then(|length| cursor.bytes(length as usize)) else { break };
-            // An empty item pads the heap; any other is UTF-16 and one byte.
+            // An empty item is padding. Any other is UTF-16 plus one byte.
             if !item.is_empty() && (item.len() % 2 == 0 || item.last().is_some_and(|last| *last > 1)) {
                 context.report(rule!("II.24.2.4-c"), Token(0x7000_0000 | at as u32 & 0x00FF_FFFF), "");
             }
@@ -189,7 +190,7 @@ fn check_table_stream(context: &Context<'_>) {
     }
 }
 
-/// Whether an RVA leads to bytes of the file, or to the zeros behind a section's raw data.
+/// Whether an RVA is in bytes of the file, or in the zeros after a section's raw data.
 pub(crate) fn is_in_section(context: &Context<'_>, rva: Rva) -> bool {
     context.image.sections().iter().any(|section| {
         let size = section.virtual_size.max(section.raw_size);
@@ -197,7 +198,7 @@ pub(crate) fn is_in_section(context: &Context<'_>, rva: Rva) -> bool {
     })
 }
 
-/// How many rows of the assembly's manifest there are: none in a netmodule.
+/// Whether the module has an assembly manifest. A netmodule has none.
 pub(crate) fn has_manifest(context: &Context<'_>) -> bool {
     context.metadata.tables.count(<schema::Assembly as schema::Row>::TABLE) > 0
 }

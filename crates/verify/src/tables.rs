@@ -1,4 +1,4 @@
-//! The rules of the metadata tables (II.22), a file for each group of them.
+//! The rules of the metadata tables (II.22), with one file for each group of tables.
 
 mod columns;
 mod events;

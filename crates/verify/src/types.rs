@@ -1,4 +1,4 @@
-//! The types of values, and what the standard asks of them: queries over a library of assemblies.
+//! The types of values and their rules in the standard, as queries over a library of assemblies.
 
 pub(crate) mod access;
 pub(crate) mod assign;

@@ -1,5 +1,5 @@
-//! The SHA-256 of whatever assemblies become when they are woven, in both leave modes and both layouts, with their PDBs: a
-//! line a file. Of two checkouts the same list says that one weaves as the other does.
+//! The SHA-256 of woven assemblies in both leave modes and both layouts, with their PDBs: one line for each file. If two
+//! checkouts print the same list, they weave the same bytes.
 //!
 //! ```text
 //! cargo run --release -p ilinst-weave --example woven_hashes -- samples /usr/lib/mono > hashes
@@ -42,7 +42,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A file's path and hashes; none if it is no assembly, or refused.
+/// A file's path and hashes. `None` if it is not an assembly, or is refused.
 fn line(path: &Path, tracker: &Tracker) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     let image = Image::parse(&bytes).ok()?;
@@ -63,7 +63,7 @@ fn line(path: &Path, tracker: &Tracker) -> Option<String> {
     Some(line)
 }
 
-/// The file, its PDB, and what became of each method.
+/// The hash of the file, its PDB and the outcome for each method.
 fn hash(woven: &Woven<'_>) -> String {
     let mut hash = Sha256::new();
     woven.file.iter().chain(woven.pdb.as_deref()).for_each(|part| hash.update(part));

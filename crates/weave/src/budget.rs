@@ -1,8 +1,8 @@
-//! What rows may share: woven, each has its own, so a small file could ask for a large one.
+//! Limits the work on shared data. Each woven row gets a copy of its own, so a small file could expand to a large one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many bytes may be read, by however many threads. Where nothing is shared, no more are than there are.
+/// The number of bytes to read, across all threads. A file without shared data never exceeds it.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: u64,
@@ -10,34 +10,35 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Items below this are for free: compilers do share small ones, and a row that refers to one is not much smaller.
+    /// Items of fewer bytes than this cost nothing. Compilers share small items, and a row that refers to one is not much
+    /// smaller.
     const SMALL: usize = 128;
-    /// How many times its size may be read of a file.
+    /// The limit as a multiple of the file's size.
     const TIMES: u64 = 4;
 
-    /// The budget of a file of this size.
+    /// The budget for a file of this size in bytes.
     pub(crate) fn of(size: usize) -> Self {
         Self { limit: size as u64 * Self::TIMES, spent: AtomicU64::new(0) }
     }
 
-    /// What an item of this size costs.
+    /// The cost of an item of this size in bytes.
     pub(crate) fn cost(size: usize) -> u64 {
         if size < Self::SMALL { 0 } else { size as u64 }
     }
 
-    /// Takes what an item costs off.
+    /// Subtracts a cost.
     pub(crate) fn spend(&self, cost: u64) {
         if cost > 0 {
             self.spent.fetch_add(cost, Ordering::Relaxed);
         }
     }
 
-    /// Whether more was spent than there was.
+    /// Whether more than the limit was spent.
     pub(crate) fn is_overdrawn(&self) -> bool {
         self.spent.load(Ordering::Relaxed) > self.limit
     }
 
-    /// The items, by their costs, that can be paid for, one after another.
+    /// Whether each item is within the limit, taken in order by their costs. An item over the limit is passed over.
     pub(crate) fn affordable(&self, costs: impl Iterator<Item = u64>) -> Vec<bool> {
         let mut left = self.limit;
         costs

@@ -1,5 +1,5 @@
-//! Which calls have probes of their own: those of members of other assemblies that wait, or that `--calls` names; and in an
-//! async method's steps those of its builder.
+//! Selects the calls that get probes of their own. These are calls of other assemblies' members that wait, or that
+//! `--calls` names. In the steps of an async method they are also the calls of its builder.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use ilrewrite::Site;
 
 use crate::{candidates::Candidates, options::Calls, pattern::Pattern, tracker::SiteProbes};
 
-/// What waits: by type, the methods.
+/// The types with methods that wait, each with the names of these methods.
 const WAITS: &[(&str, &str)] = &[
     ("System.Threading.Thread", "Join Sleep"),
     ("System.Threading.Monitor", "Enter TryEnter Wait"),
@@ -123,12 +123,12 @@ const WAITS: &[(&str, &str)] = &[
     ("Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions", "Run WaitForShutdown"),
 ];
 
-/// What waits in any code: types and methods.
+/// The types and methods that wait in any code.
 pub fn waits() -> impl Iterator<Item = (&'static str, &'static str)> {
     WAITS.iter().flat_map(|(ty, methods)| methods.split(' ').map(move |method| (*ty, method)))
 }
 
-/// What waits, but in a state machine, which calls it when there is nothing to wait for.
+/// The awaiters' types. Their calls wait, except in a state machine, which makes them only after completion.
 const AWAITERS: &[&str] = &[
     "System.Runtime.CompilerServices.TaskAwaiter",
     "System.Runtime.CompilerServices.TaskAwaiter`1",
@@ -141,7 +141,7 @@ const AWAITERS: &[&str] = &[
 ];
 const GET_RESULT: &str = "GetResult";
 
-/// What a builder is told, by the method's name.
+/// The builder's methods, by name, each with its probe.
 const BUILDER: &[(&str, usize)] = &[
     ("AwaitOnCompleted", SiteProbes::AWAIT),
     ("AwaitUnsafeOnCompleted", SiteProbes::AWAIT),
@@ -150,11 +150,11 @@ const BUILDER: &[(&str, usize)] = &[
     ("SetException", SiteProbes::FAULT),
 ];
 
-/// What suspends a method for which the runtime does that.
+/// The type whose methods suspend a runtime-async method.
 const ASYNC_HELPERS: &str = "System.Runtime.CompilerServices.AsyncHelpers";
 const SUSPENDING: &[&[u8]] = &[b"Await", b"AwaitAwaiter", b"UnsafeAwaitAwaiter"];
 
-/// What makes a method's calls waits, by its name.
+/// The rules that decide by name whether calls of a method are waits.
 #[derive(Default)]
 struct ByName {
     types: Vec<&'static str>,
@@ -169,37 +169,37 @@ static BY_NAME: LazyLock<HashMap<&'static [u8], ByName>> = LazyLock::new(|| {
     by_name
 });
 
-/// What becomes of calls of a MemberRef.
+/// The probe of calls of a MemberRef.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Kind {
     #[default]
     Plain,
     Named,
     Waits,
-    /// Of an awaiter.
+    /// A member of an awaiter.
     WaitsOutsideOfMachines,
 }
 
 /// A method of another assembly whose calls have probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallTarget {
-    /// Its row.
+    /// The MemberRef row of the method.
     pub member_ref: Rid<MemberRef>,
-    /// What its probes pass.
+    /// The id that the probes pass.
     pub id: MethodId,
 }
 
 impl CallTarget {
-    /// Its full name, without type arguments: `Namespace.Type::Method`.
+    /// The full name of the method, without type arguments: `Namespace.Type::Method`.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the name cannot be read.
     pub fn name(&self, metadata: &Metadata<'_>) -> ecma335::Result<String> {
         let (class, name) = self.names(metadata)?;
         Ok(format!("{class}::{name}"))
     }
 
-    /// The two parts of that.
+    /// The full name in two parts: the type and the method.
     pub(crate) fn names(&self, metadata: &Metadata<'_>) -> ecma335::Result<(String, String)> {
         let row = metadata.row(self.member_ref)?;
         let class = class(metadata, &row).map(|class| metadata.type_ref_name(class)).transpose()?;
@@ -207,22 +207,22 @@ impl CallTarget {
     }
 }
 
-/// Which calls of a module's have probes, by what they call: looked up once, so that no call costs a name.
+/// The calls of a module that have probes. Names are looked up once for each called method, not for each call.
 #[derive(Debug)]
 pub(crate) struct CallTable {
     module_key: u64,
-    /// By MemberRef row number less one.
+    /// The kind of each MemberRef. Indexed by row number minus one.
     kinds: Vec<Kind>,
     used: Vec<AtomicBool>,
-    /// By MethodSpec row number less one: the MemberRef, if its calls have probes.
+    /// The MemberRef of each MethodSpec whose calls have probes. Indexed by MethodSpec row number minus one.
     instances: Vec<u32>,
-    /// Methods with names that builders have: token, class, and which probe.
+    /// The methods with builder method names: token, class and probe.
     builder_methods: Vec<(Token, Token, usize)>,
     suspending: Vec<Token>,
 }
 
 impl CallTable {
-    /// Looks at all that a module refers to.
+    /// Looks up all members that a module refers to.
     pub(crate) fn new(metadata: &Metadata<'_>, module_key: u64, calls: &Calls) -> Self {
         let count = metadata.tables.count(Table::MemberRef) as usize;
         let (mut kinds, mut builder_methods, mut suspending) = (vec![Kind::Plain; count], Vec::new(), Vec::new());
@@ -281,23 +281,23 @@ impl CallTable {
         MethodId::call_site(self.module_key, index as u32 + 1, waits)
     }
 
-    /// Those that woven methods call.
+    /// The targets that woven methods call.
     pub(crate) fn targets(&self) -> Vec<CallTarget> {
         let used = self.used.iter().enumerate().filter(|(_, used)| used.load(Ordering::Relaxed));
         used.filter_map(|(index, _)| Some(CallTarget { member_ref: Rid::new(index as u32 + 1), id: self.id(index)? })).collect()
     }
 
-    /// The methods that suspend one for which the runtime does that, with their probe.
+    /// The methods that suspend a runtime-async method, with their probe.
     pub(crate) fn suspending(&self) -> Vec<(Token, usize)> {
         self.suspending.iter().map(|method| (*method, SiteProbes::SUSPEND)).collect()
     }
 
-    /// The methods by which a state machine tells its builder how far it is, with their probes; the builder is known by its
-    /// type (II.23.2.12).
+    /// The methods by which a state machine reports its progress to its builder, with their probes. The builder is given by
+    /// its type signature (II.23.2.12).
     pub(crate) fn builder_methods(&self, metadata: &Metadata<'_>, builder: &[u8]) -> Vec<(Token, usize)> {
         let of_others = self.builder_methods.iter().filter(|(_, class, _)| is_type(metadata, *class, builder));
         let mut methods: Vec<(Token, usize)> = of_others.map(|(method, _, probe)| (*method, *probe)).collect();
-        // One that the module defines, and that is not generic.
+        // A builder type that the module defines and that is not generic.
         if let Some(class) = named_type(builder).and_then(Token::rid_in::<TypeDef>) {
             let own = metadata.children::<TypeDef, MethodDef>(class).filter_map(|rid| {
                 let name = metadata.strings.string_bytes(metadata.row(rid).ok()?.name).ok()?;
@@ -313,7 +313,7 @@ fn is_named(metadata: &Metadata<'_>, class: Rid<TypeRef>, name: &str) -> bool {
     metadata.type_ref_name(class).is_ok_and(|found| found == name)
 }
 
-/// Whether a MemberRef's class is a type.
+/// Whether the class of a MemberRef is a given type.
 fn is_type(metadata: &Metadata<'_>, class: Token, ty: &[u8]) -> bool {
     if let Some(spec) = class.rid_in::<TypeSpec>() {
         return metadata.row(spec).and_then(|row| metadata.blob(row.signature)).is_ok_and(|blob| blob == ty);
@@ -321,7 +321,7 @@ fn is_type(metadata: &Metadata<'_>, class: Token, ty: &[u8]) -> bool {
     named_type(ty) == Some(class)
 }
 
-/// The type that a signature names: one that is not generic.
+/// The type that a signature names, unless it is generic.
 fn named_type(ty: &[u8]) -> Option<Token> {
     let (element, rest) = ty.split_first()?;
     let is_named = [ElementType::Class as u8, ElementType::ValueType as u8].contains(element);
@@ -330,7 +330,7 @@ fn named_type(ty: &[u8]) -> Option<Token> {
     TypeDefOrRef(token).token().filter(|_| cursor.is_empty())
 }
 
-/// The members of other assemblies that a module refers to: assembly, type, name. What cannot be read is none.
+/// The members of other assemblies that a module refers to: assembly, type, name. Unreadable rows are left out.
 pub(crate) fn members(metadata: &Metadata<'_>) -> impl Iterator<Item = (String, String, String)> {
     metadata.tables.rows::<MemberRef>().filter_map(|(_, row)| {
         let class = class(metadata, &row)?;
@@ -345,7 +345,7 @@ fn assembly_of(metadata: &Metadata<'_>, class: Rid<TypeRef>) -> Option<AssemblyR
     metadata.row(outermost.resolution_scope.token()?.rid_in()?).ok()
 }
 
-/// Says which members of other assemblies have probes where they are called.
+/// Decides which members of other assemblies have probes at their calls.
 pub(crate) struct WaitingCalls<'o> {
     calls: &'o Calls,
     named: Candidates,
@@ -356,14 +356,14 @@ impl<'o> WaitingCalls<'o> {
         Self { calls, named: Candidates::new(calls.named.iter().enumerate()) }
     }
 
-    /// Whether this one has.
+    /// Whether calls of this member have probes.
     pub(crate) fn have(&self, metadata: &Metadata<'_>, row: &MemberRef) -> bool {
         let Ok(name) = metadata.strings.string_bytes(row.name) else { return false };
         kind(metadata, row, name, BY_NAME.get(name), (self.calls, &self.named)).is_some()
     }
 }
 
-/// What becomes of calls of a member of another assembly.
+/// The kind of calls of a member of another assembly.
 fn kind(
     metadata: &Metadata<'_>,
     row: &MemberRef,
@@ -384,7 +384,7 @@ fn kind(
     named.of([&*format!("{class}::{name}")]).into_iter().any(|number| is_named(&calls.named[number])).then_some(Kind::Named)
 }
 
-/// The type that a MemberRef is a member of, if another assembly or module defines it.
+/// The declaring type of a MemberRef, if another assembly or module defines the type.
 fn class(metadata: &Metadata<'_>, row: &MemberRef) -> Option<Rid<TypeRef>> {
     let class = row.class.token()?;
     let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };

@@ -1,4 +1,4 @@
-//! Which of many patterns may name a method: one pass over its name finds them, however many there are.
+//! Finds the patterns that may match a method in one pass over its name, for any number of patterns.
 
 use std::collections::HashMap;
 
@@ -6,19 +6,19 @@ use aho_corasick::AhoCorasick;
 
 use crate::pattern::Pattern;
 
-/// Patterns by what a name needs to have for them.
+/// Patterns, indexed by a text that each of their matches contains.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// Of the texts that names need to have; none if there are none, or too many.
+    /// The automaton of these texts. `None` if it cannot be built.
     texts: Option<AhoCorasick>,
-    /// For each text, who needs it.
+    /// The patterns that need each text.
     needed_by: Vec<Vec<usize>>,
-    /// Those that may name anything.
+    /// The patterns that may match any name.
     any: Vec<usize>,
 }
 
 impl Candidates {
-    /// Of patterns, each with the number that it is known by.
+    /// Indexes patterns, each with its number.
     pub(crate) fn new<'p>(patterns: impl Iterator<Item = (usize, &'p Pattern)>) -> Self {
         let needed: Vec<(usize, Vec<Vec<String>>)> = patterns.map(|(number, pattern)| (number, pattern.needed())).collect();
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -27,7 +27,7 @@ impl Candidates {
         }
         let (mut places, mut texts, mut needed_by, mut any) = (HashMap::new(), Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
         for (number, choices) in &needed {
-            // A text that few others need says most, and of those the longest.
+            // The best text is the one that the fewest others need, and of those the longest.
             let share = |texts: &&Vec<String>| texts.iter().map(|text| counts.get(&**text).copied().unwrap_or(0)).sum::<usize>();
             let length = |texts: &&Vec<String>| texts.iter().map(String::len).min();
             let best = choices.iter().min_by(|one, other| share(one).cmp(&share(other)).then(length(other).cmp(&length(one))));
@@ -50,7 +50,7 @@ impl Candidates {
         }
     }
 
-    /// The numbers of those that may name what has one of these names, in ascending order.
+    /// The numbers of the patterns that may match one of these names, in ascending order.
     pub(crate) fn of<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<usize> {
         let mut found = self.any.clone();
         if let Some(texts) = &self.texts {
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// Of many patterns few are looked at: their number is what a name costs.
+    /// Few of many patterns are tried on a name. Their number is the cost of a name.
     #[test]
     fn few_patterns_are_looked_at() {
         let kinds: [fn(usize) -> String; 6] = [
@@ -148,7 +148,7 @@ mod tests {
         for kind in kinds {
             let patterns: Vec<String> = (0..20_000).map(kind).collect();
             let candidates = candidates(&patterns.iter().map(String::as_str).collect::<Vec<_>>());
-            // Those whose numbers it begins with.
+            // These are the patterns with a number that the name's number begins with.
             let found = candidates.of(["Shop.Type12345::Run12345"]);
             assert!(found.contains(&12345) && found.len() <= 5, "{}: {found:?}", patterns[0]);
         }

@@ -1,4 +1,4 @@
-//! Captured values: which, and the calls that hand them to the tracker, each as it is.
+//! Captured values: the choice of values, and the calls that pass each to the tracker with its own type.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -16,27 +16,29 @@ use crate::{
     tracker::Tracker,
 };
 
-/// What is kept of each call.
+/// The values to record of each call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Captured {
-    /// `calls`: that there was one, when, and of which types; with all others. `none` is nothing.
+    /// `calls`: the call itself, its time and its types. All other words imply it. `none` records nothing.
     pub calls: bool,
-    /// `this`: the object that it is called on.
+    /// `this`: the object that the method is called on.
     pub this: bool,
-    /// `args`: its arguments, and by-reference ones when it ends.
+    /// `args`: the arguments. By-reference ones are recorded again at the end.
     pub arguments: bool,
-    /// `return`: what it returns.
+    /// `return`: the return value.
     pub returned: bool,
-    /// `exception`: what its handlers catch, and what leaves it if its body is in a try block.
+    /// `exception`: exceptions that the method's handlers catch, and those that leave the method if its body is in a try
+    /// block.
     pub exception: bool,
-    /// `tostring`: of objects and structs what their ToString says, in place of fields. The program's own code runs for that.
+    /// `tostring`: the text of an object or struct from its `ToString`, in place of its fields. The call runs the program's
+    /// code.
     pub texts: bool,
 }
 
 impl Captured {
-    /// Nothing is kept.
+    /// Records nothing.
     pub const NONE: Self = Self { calls: false, this: false, arguments: false, returned: false, exception: false, texts: false };
-    /// The words, in the order in which they are explained.
+    /// The words, in the order in which help explains them.
     pub const WORDS: [&str; 7] = ["calls", "args", "return", "this", "exception", "tostring", "none"];
 
     fn words(&self) -> [bool; 6] {
@@ -77,17 +79,17 @@ impl fmt::Display for Captured {
     }
 }
 
-/// What records have: see docs/profile-format.md.
+/// The flags of a record's contents: see docs/profile-format.md.
 mod what {
     pub(super) const THIS: u32 = 1;
     pub(super) const ARGUMENTS: u32 = 2;
     pub(super) const RETURNED: u32 = 16;
     pub(super) const BY_REFERENCE: u32 = 32;
-    /// For the tracker alone.
+    /// Only the tracker uses this flag.
     pub(super) const TEXTS: u32 = 256;
 }
 
-/// Why a value is not read: see there.
+/// The reasons for not reading a value: see docs/profile-format.md.
 mod unread {
     pub(super) const UNKNOWN_TYPE: u32 = 1;
     pub(super) const TYPED_REFERENCE: u32 = 3;
@@ -96,7 +98,7 @@ mod unread {
     pub(super) const UNDER_CONSTRUCTION: u32 = 10;
 }
 
-/// How a parameter is passed, as descriptions have it.
+/// The way a parameter is passed, with its number in descriptions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Passed {
     Value = 0,
@@ -105,7 +107,7 @@ enum Passed {
     Out = 3,
 }
 
-/// The methods that values are handed to; each returns nothing but the first.
+/// The methods that receive values. Only the first has a return value.
 pub(crate) struct Receiver {
     enter: Arc<MethodName>,
     left: Arc<MethodName>,
@@ -154,7 +156,7 @@ fn call(method: &Arc<MethodName>, arguments: Vec<OwnArgument>) -> OwnCall {
     OwnCall { method: TokenRequest::MemberRef(method.clone()), arguments }
 }
 
-/// A call of an instance for one type.
+/// A call of a method's instantiation for one type.
 fn call_of(method: &Arc<MethodName>, ty: &TypeSig, argument: OwnArgument) -> OwnCall {
     let mut instantiation = vec![convention::GENERIC_INST, 1];
     ty.write(&mut instantiation);
@@ -170,7 +172,7 @@ struct Capturing<'c, 'a, 'm> {
 }
 
 impl<'a, 'm> HookContext<'a, 'm> {
-    /// The calls by which a method hands out its values; none where its signature cannot be read.
+    /// The calls that pass a method's values. `None` if the method's signature cannot be read.
     pub(crate) fn capturing(
         &self,
         receiver: &Receiver,
@@ -233,7 +235,7 @@ impl<'a, 'm> HookContext<'a, 'm> {
     }
 }
 
-/// A type without its modifiers.
+/// A type without its custom modifiers.
 fn stripped(mut ty: &TypeSig) -> &TypeSig {
     while let TypeSig::Modified { inner, .. } | TypeSig::Pinned(inner) = ty {
         ty = inner;
@@ -253,7 +255,7 @@ impl Capturing<'_, '_, '_> {
                 None => self.receiver.unread(unread::ON_STACK),
             },
             Some(_) => call(&self.receiver.object, vec![OwnArgument::Argument(0)]),
-            // It may be a value that is boxed, or not.
+            // The value may be boxed or not.
             None => self.receiver.unread(unread::UNKNOWN_TYPE),
         }
     }
@@ -286,7 +288,7 @@ impl Capturing<'_, '_, '_> {
         }
     }
 
-    /// How each parameter is passed, and its name.
+    /// The way each parameter is passed, and its name.
     fn parameters(&self, rid: Rid<MethodDef>, signature: &MethodSig) -> Vec<(Passed, String)> {
         let metadata = self.metadata;
         let rows: Vec<Param> = metadata.children::<MethodDef, Param>(rid).filter_map(|rid| metadata.row(rid).ok()).collect();
@@ -298,7 +300,7 @@ impl Capturing<'_, '_, '_> {
         signature.params.iter().enumerate().map(parameter).collect()
     }
 
-    /// By C#'s own marks, else by the flags.
+    /// C#'s modifiers decide, then the flags of the Param row.
     fn passed(&self, ty: &TypeSig, row: Option<&Param>) -> Passed {
         let (mut at, mut is_read_only) = (ty, false);
         while let TypeSig::Modified { modifier, inner, .. } = at {
@@ -314,7 +316,7 @@ impl Capturing<'_, '_, '_> {
         }
     }
 
-    /// What the profile says of the method: lines, as the tracker's `CapturedTypes.Signature` reads them.
+    /// The method's description in the profile, in the lines that the tracker's `CapturedTypes.Signature` reads.
     fn description(&self, rid: Rid<MethodDef>, signature: &MethodSig, parameters: &[(Passed, String)]) -> Option<String> {
         let metadata = self.metadata;
         let token = Token::new(Table::MethodDef, rid.get());
@@ -337,7 +339,7 @@ impl Capturing<'_, '_, '_> {
         Some(lines.iter().map(|line| line.replace('\n', " ")).collect::<Vec<_>>().join("\n"))
     }
 
-    /// As C# writes it.
+    /// The type in C# syntax.
     fn text(&self, ty: &TypeSig) -> String {
         match ty {
             TypeSig::Element(element @ (ElementType::I | ElementType::U | ElementType::TypedByRef)) => {
@@ -353,7 +355,7 @@ impl Capturing<'_, '_, '_> {
                 }
             }
             TypeSig::SzArray(_) | TypeSig::Array(..) => {
-                // The outermost dimensions come first.
+                // C# writes the outermost dimensions first.
                 let (mut element, mut dimensions) = (ty, String::new());
                 loop {
                     element = match element {
@@ -394,7 +396,7 @@ impl Capturing<'_, '_, '_> {
     }
 }
 
-/// A type's name, each level of it with the arguments that are its own.
+/// A type's name, with its type arguments distributed over its levels of nesting.
 fn written(name: &str, mut arguments: &[String]) -> String {
     let mut out = String::new();
     for (depth, level) in name.split('/').enumerate() {

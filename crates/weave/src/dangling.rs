@@ -1,5 +1,5 @@
-//! A file is refused if it refers to what it has not got and what weaving adds would be taken for that: no method that is left
-//! alone, and no other file, would be safe from it. Woven bodies have no such tokens: see `RewriteError::BadToken`.
+//! Refuses a file with dangling references that would point to added metadata. Every skipped method, and every other file,
+//! could be affected. Woven bodies have no such tokens: see `RewriteError::BadToken`.
 
 use ecma335::{
     Error, ErrorKind, Image, Metadata, MethodBody, Rid, Rva, Table, Token, dangling::Growth, error::Place,
@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use crate::reason::Reason;
 
-/// Bodies that one thread takes at a time.
+/// The number of bodies that a thread checks at a time.
 const CHUNK: usize = 256;
 
-/// Looks for a reference that would gain a meaning.
+/// Checks that no reference would gain a meaning.
 ///
 /// # Errors
-/// Where the first is.
+/// The place of the first such reference.
 pub(crate) fn refuse(
     image: &Image<'_>,
     metadata: &Metadata<'_>,
@@ -35,11 +35,11 @@ pub(crate) fn refuse(
     bodies.dedup_by_key(|(rva, _)| *rva);
     let check = |chunk: &[(u32, Token)]| {
         chunk.iter().find_map(|(rva, method)| {
-            // The headers are written anew.
+            // The headers are rewritten.
             if *rva < image.size_of_headers() {
                 return Some(Error::new(ErrorKind::Dangling(Place::Body(*method))));
             }
-            // What cannot be read is no body for a runtime either.
+            // A runtime cannot read such a body either.
             let body = image.cursor_at(Rva(*rva)).and_then(MethodBody::parse).ok()?;
             growth.check_body(*method, &body).err()
         })
@@ -48,7 +48,7 @@ pub(crate) fn refuse(
     found.map_or(Ok(()), Err)
 }
 
-/// The slots that native code calls by hold tokens (II.25.3.3.3).
+/// The slots that native code calls through hold tokens (II.25.3.3.3).
 fn check_vtable_fixups(image: &Image<'_>, growth: &Growth<'_, '_>) -> Result<(), Error> {
     for fixup in image.bytes_at(image.cli_header().vtable_fixups).chunks_exact(8) {
         let [r0, r1, r2, r3, c0, c1, k0, k1] = *fixup else { continue };

@@ -1,5 +1,5 @@
-//! The tracker's types in the woven assembly itself: rows behind the assembly's own, with all that they refer to. Their numbers
-//! are known before any is added, so that probes name them.
+//! Embeds the tracker's types in the woven assembly: rows after the assembly's own, with all that they refer to. Their row
+//! numbers are known before any row is added, so that probes can refer to them.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,25 +22,25 @@ use ilrewrite::{AssemblyName, MethodName, TokenProvider, TypeName};
 
 use crate::{hook::referred_assembly, local_sigs::LocalSigs};
 
-/// The namespace of all types that are embedded: no language has names like it.
+/// The namespace of all embedded types. No language can produce its name.
 pub(crate) const NAMESPACE: &str = "<Ilinst>";
 
-/// An assembly that is to be embedded in another.
+/// An assembly to embed in another.
 pub(crate) struct Embedded<'s> {
     image: Image<'s>,
     metadata: Metadata<'s>,
     name: AssemblyName,
-    /// How many rows the other's tables have.
+    /// The row counts of the receiving assembly.
     before: RowCounts,
-    /// Its types and their first methods, by name.
+    /// The types and their TypeDef rows, by namespace and name.
     types: BTreeMap<(String, String), Rid<TypeDef>>,
 }
 
 impl<'s> Embedded<'s> {
-    /// Reads what is to be embedded in an assembly.
+    /// Reads an assembly to embed in another.
     ///
     /// # Errors
-    /// If it cannot be read, or has what cannot be embedded.
+    /// If it cannot be read, or contains metadata that cannot be embedded.
     pub(crate) fn read(bytes: &'s [u8], into: &Metadata<'_>) -> Result<Self, Error> {
         let image = Image::parse(bytes)?;
         let metadata = Metadata::parse(image.metadata()?)?;
@@ -61,7 +61,7 @@ impl<'s> Embedded<'s> {
         Ok(Self { before: *into.tables.counts(), image, metadata, name, types })
     }
 
-    /// The row that an outermost type will have, if it is one of these.
+    /// The TypeDef row of a top-level type in the embedded assembly, if it has this type.
     fn type_of(&self, name: &TypeName) -> Option<Rid<TypeDef>> {
         (name.assembly == self.name).then(|| self.types.get(&(name.namespace.clone(), name.name.clone())).copied()).flatten()
     }
@@ -76,18 +76,18 @@ impl<'s> Embedded<'s> {
         self.metadata.children(self.type_of(&method.class)?).find(is_it)
     }
 
-    /// The token that a definition of it will have in the other.
+    /// The token that a definition will have in the receiving assembly.
     fn defined(&self, token: Token) -> Option<Token> {
         let table = token.table()?;
-        // `<Module>` is the other's.
+        // The receiving assembly keeps its own `<Module>`.
         let first = u32::from(table == Table::TypeDef);
         Some(Token::new(table, self.before[table as usize] + token.rid() - first))
     }
 
-    /// Adds all rows, with bodies that begin at an address, which is a multiple of 4. Gives the bodies.
+    /// Adds all rows, and returns the bodies. The bodies will start at `start`, which is a multiple of 4.
     ///
     /// # Errors
-    /// If a table or heap is full, or rows that can be named would have to lie among the other's.
+    /// If a table or heap is full, or rows that tokens refer to would have to be placed among the other assembly's.
     pub(crate) fn add_to(&self, builder: &mut MetadataBuilder<'_, '_>, start: Rva) -> Result<Vec<u8>, Error> {
         let mut import = Import { embedded: self, builder, known: HashMap::new(), start, code: Vec::new() };
         import.add_all()?;
@@ -95,10 +95,10 @@ impl<'s> Embedded<'s> {
     }
 }
 
-/// Tables by which `#-` streams find members.
+/// The tables through which `#-` streams find members.
 const POINTERS: [Table; 5] = [FieldPtr::TABLE, MethodPtr::TABLE, ParamPtr::TABLE, EventPtr::TABLE, PropertyPtr::TABLE];
 
-/// Whether an assembly has an embedded tracker, and the first of its methods: they come behind the assembly's own.
+/// The first method of an embedded tracker, if the assembly has one. All later methods are the tracker's too.
 pub(crate) fn first_method(metadata: &Metadata<'_>) -> Option<Rid<MethodDef>> {
     let is_embedded = |row: &TypeDef| metadata.strings.string_bytes(row.namespace) == Ok(NAMESPACE.as_bytes());
     metadata.tables.rows::<TypeDef>().find(|(_, row)| is_embedded(row)).map(|(_, row)| row.method_list)
@@ -108,11 +108,11 @@ fn unsupported<T>(what: &'static str) -> Result<T, Error> {
     Err(Error::new(ErrorKind::Unsupported(what)))
 }
 
-/// Where tokens come from: what is embedded, and what the assembly has or gets.
+/// The provider of tokens: those of embedded rows, and those that the assembly has or gets.
 pub(crate) struct Tokens<'a, 'm> {
     pub(crate) builder: MetadataBuilder<'a, 'm>,
     pub(crate) embedded: Option<Arc<Embedded<'m>>>,
-    /// What bodies ask for has its rows when all are known.
+    /// The signatures of locals for bodies. They get rows when all are known.
     pub(crate) local_sigs: LocalSigs,
 }
 
@@ -164,13 +164,13 @@ impl TokenProvider for Tokens<'_, '_> {
     }
 }
 
-/// Rows on their way into another assembly.
+/// The import of rows into another assembly.
 struct Import<'i, 'a, 'm> {
     embedded: &'i Embedded<'i>,
     builder: &'i mut MetadataBuilder<'a, 'm>,
-    /// What references became.
+    /// The new tokens of imported references.
     known: HashMap<Token, Token>,
-    /// Where the bodies begin.
+    /// The address of the bodies.
     start: Rva,
     code: Vec<u8>,
 }
@@ -200,14 +200,14 @@ impl<'i> Import<'i, '_, '_> {
         self.add_rows::<NestedClass>()?;
         self.add_rows::<GenericParam>()?;
         self.add_rows::<GenericParamConstraint>()?;
-        // What is said of the assembly or of its module is not said of the other.
+        // Attributes and security declarations of the assembly or its module do not apply to the other.
         let is_whole =
             |token: Option<Token>| token.is_none_or(|token| matches!(token.table(), Some(Table::Assembly | Table::Module)));
         self.add_rows_if::<DeclSecurity>(|row| !is_whole(row.parent.token()))?;
         self.add_rows_if::<CustomAttribute>(|row| !is_whole(row.parent.token()))
     }
 
-    /// The types but `<Module>`, in a namespace of their own, and to be seen by this assembly alone.
+    /// Adds the types except `<Module>`. They get the namespace [`NAMESPACE`] and are visible only in this assembly.
     fn add_types(&mut self) -> Result<(), Error> {
         let namespace = self.builder.string(NAMESPACE)?;
         for (_, row) in self.source().tables.rows::<TypeDef>().skip(1) {
@@ -231,7 +231,7 @@ impl<'i> Import<'i, '_, '_> {
         Ok(())
     }
 
-    /// Copies a body, and gives its address.
+    /// Copies a body, and returns its address.
     fn add_body(&mut self, rva: Rva) -> Result<u32, Error> {
         let body = MethodBody::parse(self.embedded.image.cursor_at(rva)?)?;
         let mut il = body.il.to_vec();
@@ -273,7 +273,7 @@ impl<'i> Import<'i, '_, '_> {
         Ok(())
     }
 
-    /// A row as the other assembly has it.
+    /// A row with the tokens and heap offsets of the other assembly.
     fn mapped<R: Row>(&mut self, row: &R) -> Result<R, Error> {
         let mut cells = Vec::new();
         row.for_each_cell(|cell| cells.push(cell));
@@ -294,7 +294,7 @@ impl<'i> Import<'i, '_, '_> {
                 let is_signature = matches!(column.name, "signature" | "instantiation");
                 if is_signature { self.signature(blob)? } else { self.builder.blob(blob.rest())?.0 }
             }
-            // Of a list, the end too.
+            // The end of a list is mapped too.
             ColumnKind::Rid(of) => self.token(Token::new(of, cell))?.rid(),
             ColumnKind::Coded(index) => {
                 let (tag, rid) = (cell & ((1 << index.tag_bits) - 1), cell >> index.tag_bits);
@@ -316,7 +316,7 @@ impl<'i> Import<'i, '_, '_> {
         Ok(TypeDefOrRef::new(token).unwrap_or_default())
     }
 
-    /// What a token of the embedded assembly is in the other.
+    /// The token in the other assembly for a token of the embedded one.
     fn token(&mut self, token: Token) -> Result<Token, Error> {
         if token.rid() == 0 {
             return Ok(token);
@@ -371,7 +371,7 @@ impl<'i> Import<'i, '_, '_> {
         self.builder.member_ref(class, &self.source().name(row.name)?, &signature)
     }
 
-    /// The assembly's own reference of that name, whatever the version.
+    /// The assembly's own reference of that name, in any version.
     fn assembly_ref(&mut self, rid: Rid<AssemblyRef>) -> Result<Token, Error> {
         let assembly = referred_assembly(self.source(), rid).ok_or_else(|| Error::new(ErrorKind::Truncated))?;
         let is_it =
@@ -379,7 +379,7 @@ impl<'i> Import<'i, '_, '_> {
         self.builder.find(is_it).map_or_else(|| self.builder.assembly_ref(&assembly), Ok)
     }
 
-    /// The assembly's own reference to the type, if it has one to the framework's.
+    /// The assembly's own reference to the framework's type, if it has one.
     fn type_ref(&mut self, rid: Rid<TypeRef>) -> Result<Token, Error> {
         let row = self.source().row(rid)?;
         let (namespace, name) = (self.source().name(row.namespace)?, self.source().name(row.name)?);

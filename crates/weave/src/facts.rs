@@ -1,4 +1,4 @@
-//! What is known of methods beside their names, for patterns that say what methods are; found when it is asked for first.
+//! Properties of methods for patterns that select by more than the name. Each is computed at its first use.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ use crate::{
     selector::{Kind, Selector, Visibility},
 };
 
-/// By this attribute's name code says of itself that it is to be left alone; in any namespace.
+/// The attribute for code that is to be skipped. Its namespace does not matter.
 const NO_INSTRUMENT: &str = "NoInstrument";
 const COMPILER_GENERATED: &str = "System.Runtime.CompilerServices.CompilerGeneratedAttribute";
 const ASYNC: [&str; 2] = [
@@ -32,18 +32,18 @@ const ITERATOR: [&str; 2] = [
     "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute",
 ];
 
-/// What is known of a module's methods.
+/// The properties of a module's methods.
 pub(crate) struct Facts<'a, 'm> {
     image: &'m Image<'a>,
     metadata: &'m Metadata<'a>,
     made: &'m Made,
     pdb: Option<Cow<'m, [u8]>>,
     names: FullNames<'a, 'm>,
-    /// By what they are on.
+    /// The names of custom attributes, by parent.
     attributes: OnceCell<HashMap<Token, Vec<String>>>,
-    /// Of properties and events.
+    /// The accessors of properties and events.
     accessors: OnceCell<HashSet<Rid<MethodDef>>>,
-    /// By MethodDef row number less one.
+    /// The source file of each method. Indexed by MethodDef row number minus one.
     files: OnceCell<Vec<String>>,
 }
 
@@ -53,7 +53,7 @@ impl<'a, 'm> Facts<'a, 'm> {
         Self { image, metadata, made, pdb, names: metadata.full_names(), attributes, accessors, files }
     }
 
-    /// Whether a method is what a pattern says.
+    /// Whether a method meets a pattern's condition.
     pub(crate) fn are_of(&self, pattern: &Pattern, method: Rid<MethodDef>) -> bool {
         let Some(selector) = pattern.selector() else { return false };
         match selector {
@@ -67,7 +67,7 @@ impl<'a, 'm> Facts<'a, 'm> {
         }
     }
 
-    /// Whether code says of itself that it is to be left alone: a method, a type, or all of the assembly.
+    /// Whether the method, a type or the assembly has the attribute `NoInstrument`.
     pub(crate) fn is_marked(&self, method: Rid<MethodDef>) -> bool {
         let is_it = |name: &str| {
             let simple = name.rsplit(['.', '/']).next().unwrap_or_default();
@@ -77,14 +77,14 @@ impl<'a, 'm> Facts<'a, 'm> {
         of_assembly.is_some_and(|names| names.iter().any(|name| is_it(name))) || self.has_attribute(method, is_it)
     }
 
-    /// Whether a module knows that attribute at all.
+    /// Whether a module refers to or defines that attribute.
     pub(crate) fn may_be_marked(metadata: &Metadata<'_>) -> bool {
         let is = |name| metadata.strings.string_bytes(name).is_ok_and(|name| name.starts_with(NO_INSTRUMENT.as_bytes()));
         metadata.tables.rows::<TypeRef>().any(|(_, row)| is(row.name))
             || metadata.tables.rows::<TypeDef>().any(|(_, row)| is(row.name))
     }
 
-    /// Whether a method, the method that it was made of, or a type that these are in has such an attribute.
+    /// Whether a method, its kickoff method, or a type that contains one of them has such an attribute.
     fn has_attribute(&self, method: Rid<MethodDef>, is_it: impl Fn(&str) -> bool) -> bool {
         let written = self.made.step(method).and_then(|step| step.kickoff);
         let methods = [Some(method), written];
@@ -151,7 +151,7 @@ impl<'a, 'm> Facts<'a, 'm> {
     }
 }
 
-/// The source file of each method; empty where the PDB has none.
+/// The source file of each method. Empty if the PDB has none.
 fn files(pdb: &[u8]) -> Vec<String> {
     let Ok(metadata) = Metadata::parse(Cursor::new(pdb, FileOffset(0))) else { return Vec::new() };
     let mut names: HashMap<u32, String> = HashMap::new();
@@ -164,7 +164,7 @@ fn files(pdb: &[u8]) -> Vec<String> {
         name.clone()
     });
     let mut files: Vec<String> = files.collect();
-    // What makes a state machine has no lines of its own: all that was written is in the machine.
+    // A kickoff method has no sequence points: all its source code is in the state machine.
     for (_, row) in metadata.tables.rows::<StateMachineMethod>() {
         let place = |method: Rid<MethodDef>| (method.get() as usize).checked_sub(1).filter(|place| *place < files.len());
         if let (Some(machine), Some(kickoff)) = (place(row.move_next_method), place(row.kickoff_method))

@@ -1,4 +1,4 @@
-//! Short methods that only call others that are skipped: a probe would take longer than all of them.
+//! Finds short methods that only call skipped methods. A probe would take longer than all of them.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,21 @@ use crate::{
     rules::Worth,
 };
 
-/// Which methods are such.
+/// The forwarders of a module: short methods that only call skipped methods.
 #[derive(Debug, Default)]
 pub(crate) struct Forwarders {
-    /// By MethodDef row number less one; empty if none is.
+    /// Whether each method is a forwarder, by MethodDef row number minus one. Empty if none is.
     is_one: Vec<bool>,
 }
 
 impl Forwarders {
-    /// Whether a method is one.
+    /// Whether a method is a forwarder.
     pub(crate) fn has(&self, method: Rid<MethodDef>) -> bool {
         (method.get() as usize).checked_sub(1).and_then(|index| self.is_one.get(index)).copied().unwrap_or_default()
     }
 
-    /// Finds those of a module. A ring of methods that call one another is none: the least of all that hold is found.
+    /// Finds the forwarders of a module. Methods that call one another in a ring are none: the search finds the least fixed
+    /// point.
     pub(crate) fn find(
         image: &Image<'_>,
         metadata: &Metadata<'_>,
@@ -42,7 +43,7 @@ impl Forwarders {
     ) -> Self {
         let mut search =
             Search { metadata, waiting: WaitingCalls::new(&options.calls), members: HashMap::new(), own: HashMap::new() };
-        // It is called once, and all that runs is below it.
+        // The entry point keeps its probe. It is called once, and contains all other calls.
         let entry = image.cli_header().entry_point_token();
         let mut states = vec![State::Probed; planned.len()];
         // By callee: the candidates that call it.
@@ -55,7 +56,7 @@ impl Forwarders {
                 continue;
             };
             if !row.has_il_body() {
-                // Whose it is in truth is known when it is called. An accessor is taken for one.
+                // The method that runs is known only at the call. An accessor is assumed to be skipped.
                 let is_skipped = made.is_accessor(rid);
                 *state = if is_skipped { State::Skipped } else { State::Probed };
                 found.extend(is_skipped.then_some(rid.get()));
@@ -105,23 +106,23 @@ impl Forwarders {
     }
 }
 
-/// What is known of a method.
+/// The state of a method in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It has a probe, or is not known to be short.
+    /// The method has a probe, or is not known to be short.
     Probed,
-    /// It is skipped for what it is itself.
+    /// The method is skipped for its own properties.
     Skipped,
-    /// It calls so many that are not known to be skipped, and nothing else takes time.
+    /// The method makes this many calls that are not known to be skipped, and nothing else in it takes time.
     Forwards(u32),
 }
 
-/// What a short method calls.
+/// The target of a short method's call.
 #[derive(Clone, Copy)]
 enum Callee {
     /// A method of the module.
     Own(Rid<MethodDef>),
-    /// What takes no time worth a probe in another assembly.
+    /// A method of another assembly that takes too little time for a probe.
     Skipped,
     Other,
 }
@@ -130,7 +131,7 @@ struct Search<'a, 'm> {
     metadata: &'m Metadata<'a>,
     waiting: WaitingCalls<'m>,
     members: HashMap<u32, Callee>,
-    /// Methods of types whose instances members are of, by name.
+    /// The methods of types that generic instantiations refer to, by name.
     own: HashMap<u32, HashMap<&'a [u8], Vec<Rid<MethodDef>>>>,
 }
 
@@ -173,13 +174,13 @@ impl<'a> Search<'a, '_> {
             };
             return methods.get(name)?.iter().find(is_it).map(|method| Callee::Own(*method));
         }
-        // What makes an object does nothing there; what reads, writes or compares is no work.
+        // `Object`'s constructor does nothing. Accessors and operators take little time.
         let is_object = name == b".ctor" && is_object(metadata, row.class.token()?);
         let is_access = [&b"get_"[..], b"set_", b"op_"].iter().any(|start| name.starts_with(start));
         Some(if is_object || is_access && !self.waiting.have(metadata, &row) { Callee::Skipped } else { Callee::Other })
     }
 
-    /// Whether it does what a compiler writes where a class has no constructor: call its base's.
+    /// Whether a constructor is the default one that compilers generate, which only calls its base's.
     fn is_default_constructor(&self, row: &MethodDef, body: &MethodBody<'_>) -> bool {
         let name = |name| self.metadata.strings.string_bytes(name);
         // `instance void ()`
@@ -197,11 +198,11 @@ impl<'a> Search<'a, '_> {
     }
 }
 
-/// A body of up to so many bytes; the others are not read.
+/// The body of a method, if it has at most `limit` bytes. Larger ones are not read.
 fn short_body<'a>(image: &Image<'a>, row: &MethodDef, limit: u32) -> Option<MethodBody<'a>> {
     let cursor = image.cursor_at(Rva(row.rva)).ok()?;
     let header = cursor.rest();
-    // A tiny header has the size in one byte, a fat one at 4 (II.25.4).
+    // A tiny header has the size in one byte, a fat one at offset 4 (II.25.4).
     let size = match *header.first()? {
         tiny if tiny & 3 == 2 => u32::from(tiny >> 2),
         _ => u32::from_le_bytes(header.get(4..8)?.try_into().ok()?),
@@ -209,11 +210,11 @@ fn short_body<'a>(image: &Image<'a>, row: &MethodDef, limit: u32) -> Option<Meth
     if size <= limit { MethodBody::parse(cursor).ok() } else { None }
 }
 
-/// The type of the module that a member is of.
+/// The declaring type of a member, if it is in the module.
 fn own_class(metadata: &Metadata<'_>, class: Token) -> Option<Rid<TypeDef>> {
     let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
     let blob = metadata.blob(metadata.row(spec).ok()?.signature).ok()?;
-    // An instance of a generic type: what it is, then which.
+    // An instantiation of a generic type begins with GENERICINST and CLASS or VALUETYPE.
     let (first, rest) = blob.split_first()?;
     let mut cursor = ecma335::Cursor::new(rest.get(1..)?, ecma335::FileOffset(0));
     let ty = TypeDefOrRef(cursor.compressed_u32().ok().filter(|_| *first == ElementType::GenericInst as u8)?);

@@ -1,5 +1,5 @@
-//! A hook: a static method of one's own that woven code calls. It is read once, where its file is named; what is known of it
-//! then is all that weaving needs, and is said in a word that the mark records.
+//! A hook: a static method of the user that woven code calls. It is read once, from the file that the option names. The
+//! text form that the mark records holds all that weaving needs of it.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -18,41 +18,41 @@ pub struct HookMethod {
     pub(crate) parameters: Vec<String>,
 }
 
-/// What hooks may have for parameters, and who is passed what.
+/// The parameters that a hook may have, for messages.
 pub const ACCEPTED: &str = "ulong id; string fullName; RuntimeMethodHandle; object instance; object[] arguments; \
      arg_NAME (its argument of that name: object, string or a number); with --leave, returnValue (object, or T or ref T, which is \
      the hook's own type parameter); with --handle, exception (object or Exception); with both, what --enter returns";
 
-/// Why a method cannot be a hook.
+/// The reason that a method cannot be a hook.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// There is none of that name.
+    /// The assembly has no type or method of that name.
     #[error("there is no {0} in it")]
     Missing(String),
-    /// It cannot be called as it is.
+    /// The method cannot be called.
     #[error("{0} {1}")]
     Uncallable(String, &'static str),
-    /// A parameter that nothing is known to be passed for.
+    /// No value is known for one of the parameters.
     #[error("{method} cannot be a hook: {what}; it may have, in any order: {ACCEPTED}")]
     Signature {
         /// The method.
         method: String,
-        /// What is wrong with its signature.
+        /// The error in the signature.
         what: String,
     },
-    /// Its metadata cannot be read.
+    /// The metadata cannot be read.
     #[error(transparent)]
     Unreadable(#[from] ecma335::Error),
-    /// Words that are no hook.
+    /// The text is not a hook.
     #[error("'{0}' is no hook")]
     Word(String),
 }
 
 impl HookMethod {
-    /// The public static method of an assembly by the full name of its type (`Namespace.Outer/Inner`) and its own.
+    /// The public static method of an assembly, by the full name of its type (`Namespace.Outer/Inner`) and its own name.
     ///
     /// # Errors
-    /// If there is no such method, or several, or it cannot be called by any assembly.
+    /// If there is no such method, or several, or some assembly could not call it.
     pub fn read(metadata: &Metadata<'_>, class: &str, name: &str) -> Result<Self, HookError> {
         let full_name = format!("{class}::{name}");
         let uncallable = |why| HookError::Uncallable(full_name.clone(), why);
@@ -104,7 +104,7 @@ impl HookMethod {
         }
         let (signature, types) = (blob.bytes, blob.types);
         let hook = Self { method: MethodName { class, name: name.to_owned(), signature, types }.into(), parameters };
-        // What the mark cannot say could not be woven again.
+        // A hook that the mark cannot represent could not be woven again.
         match hook.to_string().parse::<Self>() {
             Ok(again) if again == hook => Ok(hook),
             _ => Err(uncallable("has a name in its signature that is none of C#")),
@@ -116,7 +116,7 @@ impl HookMethod {
         format!("{}::{}", class_name(&self.method.class), self.method.name)
     }
 
-    /// The assembly that it is in.
+    /// The assembly that declares the hook.
     pub fn assembly(&self) -> &AssemblyName {
         &self.method.class.assembly
     }
@@ -129,7 +129,7 @@ impl HookMethod {
     }
 }
 
-/// The type of this full name; a nested one may be written with `+`.
+/// The type of this full name. A nested type may be written with `+`.
 fn find_type(metadata: &Metadata<'_>, class: &str) -> ecma335::Result<Option<Rid<TypeDef>>> {
     let names = metadata.full_names();
     let class = class.replace('+', "/");
@@ -141,7 +141,7 @@ fn find_type(metadata: &Metadata<'_>, class: &str) -> ecma335::Result<Option<Rid
     Ok(None)
 }
 
-/// A type of the hook's own assembly, by its name.
+/// The name of a type in the hook's own assembly.
 fn own_type(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> ecma335::Result<TypeName> {
     Ok(type_name(AssemblyName::of(metadata)?, &metadata.full_names().of(rid)?))
 }
@@ -157,7 +157,7 @@ fn class_name(name: &TypeName) -> String {
     ecma335::metadata::join(&name.namespace, &name.name)
 }
 
-/// A signature in which types stand by name.
+/// A signature that refers to types by name.
 struct Blob<'m> {
     metadata: &'m Metadata<'m>,
     bytes: Vec<u8>,
@@ -215,14 +215,14 @@ impl Blob<'_> {
     }
 }
 
-/// A type of another assembly.
+/// The name of a type in another assembly.
 fn referred(metadata: &Metadata<'_>, rid: Rid<TypeRef>) -> Option<TypeName> {
     let outermost = metadata.type_ref_chain(rid).last()?.ok()?;
     let scope = outermost.resolution_scope.token()?.rid_in::<AssemblyRef>()?;
     Some(type_name(referred_assembly(metadata, scope)?, &metadata.type_ref_name(rid).ok()?))
 }
 
-/// An assembly as a row says it.
+/// The assembly name in an AssemblyRef row.
 pub(crate) fn referred_assembly(metadata: &Metadata<'_>, rid: Rid<AssemblyRef>) -> Option<AssemblyName> {
     let row = metadata.row(rid).ok()?;
     let key = metadata.blob(row.public_key_or_token).ok()?;
@@ -234,8 +234,8 @@ pub(crate) fn referred_assembly(metadata: &Metadata<'_>, rid: Rid<AssemblyRef>) 
     })
 }
 
-/// `Assembly/1.0.0.0/token!Namespace.Type::Method(names):signature`, where types stand in braces in the signature's hexadecimal
-/// digits.
+/// `Assembly/1.0.0.0/token!Namespace.Type::Method(names):signature`. The signature is hexadecimal, with type names in
+/// braces.
 impl fmt::Display for HookMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, parameters } = self;

@@ -1,4 +1,4 @@
-//! What hooks are passed of a method: its arguments and what it returns, as objects where they can be.
+//! The values that hooks get from a method: its arguments and its return value, as objects where possible.
 
 use std::{collections::HashSet, sync::OnceLock};
 
@@ -16,7 +16,7 @@ use crate::{
     hooks::{Hooks, Place as HookPlace, Wanted},
 };
 
-/// Value types of the framework that can be objects: what no attribute of this module says of them.
+/// Value types of the framework that can be boxed. No attribute of this module shows that.
 const BOXABLE: &[(&str, &[&str])] = &[
     (
         "System",
@@ -65,7 +65,7 @@ const BOXABLE: &[(&str, &[&str])] = &[
 ];
 const BY_REF_LIKE: &str = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
 
-/// What is known of a module's types for hooks; found when it is asked for first.
+/// The facts about a module's types that hooks need. They are found at their first use.
 pub(crate) struct HookContext<'a, 'm> {
     metadata: &'m Metadata<'a>,
     names: OnceLock<FullNames<'a, 'm>>,
@@ -73,26 +73,26 @@ pub(crate) struct HookContext<'a, 'm> {
 }
 
 struct Types {
-    /// The assembly that this module has `System.Object` from.
+    /// The assembly from which this module references `System.Object`.
     core: Option<AssemblyName>,
-    /// Rows of value types that can be objects.
+    /// The rows of value types that can be boxed.
     boxable: HashSet<Token>,
-    /// By owner and number: the type parameters that can be ref structs.
+    /// The type parameters that can be ref structs, by owner and number.
     by_ref_like_parameters: HashSet<(Option<Token>, u16)>,
 }
 
-/// What hooks are passed of one method.
+/// The values that hooks get from one method.
 #[derive(Default)]
 pub(crate) struct MethodValues {
     full_name: String,
     object: Option<TypeToken>,
     loads: Vec<Option<Load>>,
-    /// By place among the values wanted.
+    /// The loads of the wanted values, by their place in the list.
     named: Vec<Option<Load>>,
     returned: Option<Passing>,
 }
 
-/// How something can be an object.
+/// The conversion of a value to an object.
 pub(crate) enum Passing {
     Reference,
     Boxed(TypeToken),
@@ -107,12 +107,12 @@ impl<'a, 'm> HookContext<'a, 'm> {
         self.metadata
     }
 
-    /// A method, for who asks about its types.
+    /// A method, as a context for reading its types.
     pub(crate) fn place(&self, method: Rid<MethodDef>) -> Place<'_, 'a, 'm> {
         Place { context: self, method, class: self.metadata.owner(method) }
     }
 
-    /// What hooks want of a method; none where its signature cannot be read.
+    /// The values that hooks want from a method. `None` if its signature cannot be read.
     pub(crate) fn values(
         &self,
         hooks: &Hooks,
@@ -131,7 +131,7 @@ impl<'a, 'm> HookContext<'a, 'm> {
                 Wanted::FullName => values.full_name = self.full_name(&place, row)?,
                 Wanted::Instance { place: at } => {
                     let is_constructor = self.metadata.strings.string_bytes(row.name) == Ok(b".ctor");
-                    // A finally block runs, too, where a constructor never called its base's.
+                    // A finally block also runs in a constructor that never called its base's.
                     let is_whole = !is_constructor || *at == HookPlace::Leave && leave == LeaveMode::Return;
                     named = if row.is_static() || !is_whole { None } else { place.this() };
                     // The address of a struct is lost while the runtime suspends its method.
@@ -163,7 +163,7 @@ impl<'a, 'm> HookContext<'a, 'm> {
         self.types.get_or_init(|| Types::find(self.metadata))
     }
 
-    /// A type of the core library, as this module knows it.
+    /// A type of the core library, as a reference in this module.
     fn core_type(&self, name: &str) -> Option<TypeToken> {
         let assembly = self.types().core.clone()?;
         let name = TypeName { assembly, namespace: "System".into(), name: name.into() };
@@ -198,7 +198,7 @@ impl Types {
                 continue;
             }
             types.boxable.insert(token);
-            // What is a field of what can be an object can be one.
+            // The type of a field of a boxable type is boxable.
             for field in metadata.children::<TypeDef, Field>(rid) {
                 let blob = metadata.row(field).and_then(|row| metadata.blobs.blob(row.signature));
                 if let Ok(Signature::Field(TypeSig::Named { token, .. } | TypeSig::GenericInst { token, .. })) =
@@ -214,14 +214,14 @@ impl Types {
     }
 }
 
-/// The type that a method is of.
+/// The declaring type of a method.
 pub(crate) struct OwnType {
     pub(crate) is_value: bool,
-    /// With its own type parameters as arguments.
+    /// The type as a signature, with its own type parameters as arguments.
     pub(crate) signature: TypeSig,
 }
 
-/// A method, as its signature is to be read.
+/// A method as the context for reading its signature.
 pub(crate) struct Place<'c, 'a, 'm> {
     context: &'c HookContext<'a, 'm>,
     method: Rid<MethodDef>,
@@ -229,7 +229,7 @@ pub(crate) struct Place<'c, 'a, 'm> {
 }
 
 impl Place<'_, '_, '_> {
-    /// How a value of a type can be an object; none if it cannot, or that is not known for certain.
+    /// The conversion of a value of a type to an object. `None` if there is none, or none is certain.
     pub(crate) fn passing(&self, ty: &TypeSig) -> Option<Passing> {
         let types = self.context.types();
         let can_box = |token: TypeDefOrRef| token.token().filter(|token| types.boxable.contains(token));
@@ -276,7 +276,7 @@ impl Place<'_, '_, '_> {
         Some(Load { is_address: true, ..self.load(0, &self.own_type()?.signature)? })
     }
 
-    /// The method's type.
+    /// The method's declaring type.
     pub(crate) fn own_type(&self) -> Option<OwnType> {
         let (metadata, token) = (self.context.metadata, self.class_token()?);
         let row: TypeDef = metadata.row(self.class?).ok()?;
@@ -311,7 +311,7 @@ impl Place<'_, '_, '_> {
         signature.params.iter().enumerate().map(|(place, ty)| self.load(first + place, ty)).collect()
     }
 
-    /// The argument of a name: any that can be an object, or one of this very type.
+    /// The argument of a name. `element` is its exact type, or `object` for any value that can be boxed.
     fn argument(&self, row: &MethodDef, signature: &MethodSig, name: &str, element: ElementType) -> Option<Load> {
         let metadata = self.context.metadata;
         let mut parameters = metadata.children::<MethodDef, Param>(self.method).filter_map(|rid| metadata.row(rid).ok());
@@ -350,7 +350,7 @@ impl MethodValues {
         hooks.values().iter().zip(&self.named).map(value).collect()
     }
 
-    /// What hooks may have of what it returns.
+    /// The form in which hooks get the return value.
     pub(crate) fn returned(&self) -> Returned<'_> {
         match &self.returned {
             None => Returned::Nothing,

@@ -1,4 +1,4 @@
-//! What hooks make of a probe: who is called where, and what each of their parameters is passed.
+//! Turns hooks into probes: the method to call at each place, and the argument for each parameter.
 
 use std::sync::Arc;
 
@@ -10,31 +10,31 @@ use ilrewrite::{Argument, Call, NamedType, Probe, TypeName};
 
 use crate::hook::{HookError, HookMethod};
 
-/// The hooks that a method has in place of the tracker's probes; none of them: it has the tracker's.
+/// The hooks of a method in place of the tracker's probes. A method without hooks has the tracker's probes.
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
     methods: [Option<HookMethod>; 3],
     probe: Option<Probe>,
-    /// What stands for [`Argument::Value`], by place.
+    /// The values for [`Argument::Value`], by place.
     values: Vec<Wanted>,
 }
 
-/// Where a hook is called.
+/// The place of a hook's call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Where a method begins.
+    /// The start of a method.
     Enter,
-    /// Where it ends.
+    /// The end of a method.
     Leave,
-    /// Where an exception is caught.
+    /// A handler that catches an exception.
     Handle,
 }
 
 impl Place {
-    /// All of them, in the order in which lists have them.
+    /// All places, in the order of lists.
     pub const ALL: [Self; 3] = [Self::Enter, Self::Leave, Self::Handle];
 
-    /// The name of its option, without dashes.
+    /// The name of the place's option, without dashes.
     pub fn option(self) -> &'static str {
         match self {
             Self::Enter => "enter",
@@ -44,13 +44,14 @@ impl Place {
     }
 }
 
-/// A value that hooks want of each method.
+/// A value that hooks want from each method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     Id,
     FullName,
     Handle,
-    /// `this`; where: in a constructor it is there for sure where that returns, in what the runtime suspends where that begins.
+    /// `this`. It depends on the place: constructors have it for sure where they return, and runtime-async methods at the
+    /// start.
     Instance {
         place: Place,
     },
@@ -69,7 +70,7 @@ impl Hooks {
     /// The hooks of each place, in the order of [`Place::ALL`].
     ///
     /// # Errors
-    /// If one has a parameter that nothing can be passed for.
+    /// If a hook has a parameter without a matching value.
     pub fn new(methods: [Option<HookMethod>; 3]) -> Result<Self, HookError> {
         let mut hooks = Self { methods, ..Self::TRACKER };
         let mut values = Vec::new();
@@ -91,18 +92,18 @@ impl Hooks {
         Place::ALL.into_iter().zip(&self.methods).filter_map(|(place, method)| Some((place, method.as_ref()?)))
     }
 
-    /// What is put into methods; none if that is the tracker's.
+    /// The probe to insert. `None` for the tracker's probes.
     pub(crate) fn probe(&self) -> Option<&Probe> {
         self.probe.as_ref()
     }
 
-    /// What has to be known of each method.
+    /// The values that the hooks want from each method.
     pub(crate) fn values(&self) -> &[Wanted] {
         &self.values
     }
 }
 
-/// A type of a hook's signature, apart from that.
+/// A type taken out of a hook's signature.
 #[derive(PartialEq, Eq, Debug)]
 struct Type {
     signature: TypeSig,
@@ -117,20 +118,20 @@ impl Type {
         Ok(types.map(|signature| Self { names: names.by_ref().take(count_names(&signature)).collect(), signature }).collect())
     }
 
-    /// What a hook returns; none if nothing.
+    /// The type that a hook returns. `None` for void.
     fn returned(hook: &HookMethod) -> Result<Option<Self>, HookError> {
         let returned = Self::all(hook)?.into_iter().next();
         Ok(returned.filter(|returned| returned.signature != TypeSig::Element(ElementType::Void)))
     }
 
-    /// Whether it is this type of the framework's.
+    /// Whether the type is this one of the framework.
     fn is(&self, namespace: &str, name: &str) -> bool {
         let is_named = matches!(self.signature, TypeSig::Named { .. });
         is_named && self.names.first().is_some_and(|it| it.namespace == namespace && it.name == name)
     }
 }
 
-/// How many types a type has by name, itself among them.
+/// The number of types in a type that are given by name, including itself.
 fn count_names(ty: &TypeSig) -> usize {
     match ty {
         TypeSig::Named { .. } => 1,
@@ -140,7 +141,7 @@ fn count_names(ty: &TypeSig) -> usize {
     }
 }
 
-/// The call of a hook, of which the values are noted that it wants.
+/// The call of a hook. The values that it wants are added to `values`.
 fn call(hook: &HookMethod, place: Place, entered: Option<&Type>, values: &mut Vec<Wanted>) -> Result<Call, HookError> {
     let unfit = |what: String| HookError::Signature { method: hook.full_name(), what };
     let types = Type::all(hook)?;
@@ -174,7 +175,7 @@ fn is_type_parameter(ty: &TypeSig) -> bool {
     }
 }
 
-/// What is passed for a parameter.
+/// The argument for a parameter.
 fn argument(ty: &Type, name: &str, place: Place, entered: Option<&Type>, values: &mut Vec<Wanted>) -> Option<Argument> {
     let element = if let TypeSig::Element(element) = ty.signature { Some(element) } else { None };
     let is_object = element == Some(ElementType::Object);
@@ -209,7 +210,7 @@ fn argument(ty: &Type, name: &str, place: Place, entered: Option<&Type>, values:
     })))
 }
 
-/// Types of single arguments: objects, strings, and all that is a number.
+/// Whether single arguments of this type are passed by name: objects, strings and numbers.
 fn is_passed_by_name(element: ElementType) -> bool {
     element.is_primitive() || matches!(element, ElementType::String | ElementType::Object)
 }

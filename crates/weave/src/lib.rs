@@ -1,11 +1,11 @@
-//! The IL rewriter: which methods, which probe, and how the body comes out the same but measured.
+//! The IL rewriter: selects methods, inserts probes, and keeps the behaviour of each body.
 //!
 //! ```text
 //! MethodBody -> Code (labels) -> probe -> Code -> Layout (offsets) -> check -> MethodBody
 //! ```
 //!
-//! A method that cannot be woven for certain ships as it was, with a [`Reason`]; the others of its module are woven
-//! all the same. Nothing here reads another assembly.
+//! A method that cannot be woven for certain keeps its original body, with a [`Reason`]. The others of its module are woven
+//! all the same. No other assembly is read.
 
 mod budget;
 mod calls;

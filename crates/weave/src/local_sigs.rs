@@ -1,4 +1,4 @@
-//! The signatures of locals that woven bodies have. They take the rows, and the bytes, of those that no body has any more.
+//! The signatures of locals of woven bodies. They reuse the rows and bytes of signatures that no body uses any more.
 
 use std::cmp::Reverse;
 
@@ -11,19 +11,19 @@ use ecma335::{
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-/// Signatures, each once. Until all are known, the token of one is its number among them.
+/// The distinct signatures. Until all are known, a token holds the signature's number in this set.
 #[derive(Default)]
 pub(crate) struct LocalSigs(IndexSet<Vec<u8>, RandomState>);
 
 impl LocalSigs {
-    /// The number of a signature, as a token.
+    /// The provisional token of a signature.
     pub(crate) fn ask(&mut self, signature: &[u8]) -> Token {
         let known = self.0.get_index_of(signature);
         let index = known.unwrap_or_else(|| self.0.insert_full(signature.to_vec()).0);
         Token::new(Table::StandAloneSig, index as u32 + 1)
     }
 
-    /// Gives each signature a row: those that are not used first. Their tokens, by number.
+    /// Gives each signature a row, and returns the tokens by number. Unused rows are taken first.
     ///
     /// # Errors
     /// If the table or the heap is full.
@@ -39,7 +39,7 @@ impl LocalSigs {
                 |table: Table, row: u32| table == Table::StandAloneSig && unused.binary_search(&Rid::new(row)).is_ok();
             builder.vacate_blobs(vacant_blobs(metadata, is_replaced));
         }
-        // The longest come first: what they leave has room for shorter ones.
+        // The longest signatures are placed first, so that shorter ones fit in the remaining gaps.
         let mut by_length: Vec<usize> = (0..self.0.len()).collect();
         by_length.sort_by_key(|index| Reverse(self.0[*index].len()));
         let mut blobs = vec![Blob::default(); self.0.len()];
@@ -58,7 +58,7 @@ impl LocalSigs {
     }
 }
 
-/// The rows of signatures of locals that no body has but those of methods that get another, in order.
+/// The rows of signatures of locals that only methods with a new signature use, in order.
 pub(crate) fn unused(
     image: &Image<'_>,
     metadata: &Metadata<'_>,
@@ -77,7 +77,7 @@ pub(crate) fn unused(
     metadata.tables.rows().filter(is_unused).map(|(rid, _)| rid).collect()
 }
 
-/// What the body at an address has for its locals, if it is a fat one.
+/// The LocalVarSigTok of the body at an address, if it is a fat one.
 pub(crate) fn of_body(image: &Image<'_>, rva: u32) -> Option<Token> {
     MethodBody::local_var_sig_of(image.cursor_at(Rva(rva)).ok()?.rest())
 }

@@ -1,5 +1,5 @@
-//! What compilers make of what a person wrote: state machines, which are known by the method that was written, and methods
-//! that have no body of the person's.
+//! Classifies compiler-generated methods. State machines are known by their kickoff method in the source. Other methods
+//! have no body in the source.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,37 +14,37 @@ use ecma335::{
 
 use crate::budget::Budget;
 
-/// What a method is.
+/// The origin of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Origin {
-    /// A person's.
+    /// The method comes from source code.
     #[default]
     Written,
-    /// A property's getter or setter: a person's, unless it is trivial.
+    /// A getter or setter of a property. It counts as source code unless it is trivial.
     Accessor,
-    /// A compiler's.
+    /// The method is compiler-generated.
     Made,
-    /// Written as an iterator, of which the compiler left what makes the state machine.
+    /// The method is an iterator in the source. Its body only creates the state machine.
     Kickoff,
-    /// A compiler's, unless it calls something: then that is what a person wrote to be done at last.
+    /// The method is compiler-generated unless it calls something: then it runs `finally` code of the source.
     MadeUnlessItCalls,
 }
 
-/// A method of a state machine in which a person's code runs, or by which it is run.
+/// A method of a state machine that runs source code, or through which that code is run.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
-    /// The method that was written, if it is known.
+    /// The kickoff method in the source, if it is known.
     pub(crate) kickoff: Option<Rid<MethodDef>>,
-    /// The types of the fields that tell others how far an async method is: a builder, a promise. None in iterators.
+    /// The types of the fields that report an async method's progress: a builder or a promise. Empty for iterators.
     pub(crate) builders: Vec<Vec<u8>>,
 }
 
-/// What is known of a module's methods.
+/// The origins and steps of a module's methods.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// By MethodDef row number less one.
+    /// The origin of each method. Indexed by MethodDef row number minus one.
     origins: Vec<Origin>,
-    /// By MethodDef row number.
+    /// The steps, by MethodDef row number.
     steps: HashMap<u32, Step>,
 }
 
@@ -54,22 +54,23 @@ struct Machine {
     enclosing: Rid<TypeDef>,
     steps: Vec<Rid<MethodDef>>,
     builders: Vec<Vec<u8>>,
-    /// An iterator's kickoff makes the machine and nothing else; an async one's starts it.
+    /// Whether the machine is an iterator's, whose kickoff method only creates it. An async method's kickoff also starts
+    /// it.
     is_iterator: bool,
     kickoff: Option<Rid<MethodDef>>,
 }
 
-/// Fields by which a state machine tells others how far it is: those of Roslyn, Mono's C# compiler, and VB.
+/// The fields through which a state machine reports progress: those of Roslyn, Mono's C# compiler, and VB.
 const BUILDERS: &[&[u8]] = &[b"<>t__builder", PROMISE, b"$builder", b"$Builder"];
-/// An async iterator's.
+/// The field of an async iterator.
 const PROMISE: &[u8] = b"<>v__promiseOfValueOrEnd";
-/// The attributes that lead from the method that was written to its machine.
+/// The attributes that lead from a kickoff method to its state machine.
 const ATTRIBUTES: &[&str] = &[
     "System.Runtime.CompilerServices.AsyncStateMachineAttribute",
     "System.Runtime.CompilerServices.IteratorStateMachineAttribute",
     "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute",
 ];
-/// Types that have nothing of a person's.
+/// Compiler-generated types without source code.
 const MADE_TYPES: &[&[u8]] =
     &[b"<PrivateImplementationDetails>", b"<>f__AnonymousType", b"<>__AnonType", b"<>z__", b"VB$AnonymousType_"];
 
@@ -84,7 +85,7 @@ impl Made {
         }
         let name =
             |rid: Rid<TypeDef>| metadata.row(rid).and_then(|row| metadata.strings.string_bytes(row.name)).unwrap_or_default();
-        // What waits for an async `Main`.
+        // The compiler-generated entry point that waits for an async `Main`.
         if let Some(entry) = image.cli_header().entry_point_token().and_then(Token::rid_in::<MethodDef>)
             && metadata.row(entry).is_ok_and(|row| metadata.strings.string_bytes(row.name) == Ok(b"<Main>"))
         {
@@ -123,7 +124,7 @@ impl Made {
         made
     }
 
-    /// What a method is.
+    /// The origin of a method.
     pub(crate) fn origin(&self, method: Rid<MethodDef>) -> Origin {
         (method.get() as usize).checked_sub(1).and_then(|index| self.origins.get(index)).copied().unwrap_or_default()
     }
@@ -133,7 +134,7 @@ impl Made {
         self.origin(method) == Origin::Accessor
     }
 
-    /// Whether a method makes an iterator and nothing else.
+    /// Whether a method only creates an iterator.
     pub(crate) fn is_kickoff(&self, method: Rid<MethodDef>) -> bool {
         self.origin(method) == Origin::Kickoff
     }
@@ -149,7 +150,7 @@ impl Made {
         }
     }
 
-    /// A closure has its person's code in other methods.
+    /// Marks the constructors of a closure as compiler-generated. Its source code is in other methods.
     fn constructors(&mut self, metadata: &Metadata<'_>, class: Rid<TypeDef>) {
         for method in metadata.children::<TypeDef, MethodDef>(class) {
             let name = metadata.row(method).and_then(|row| metadata.strings.string_bytes(row.name));
@@ -159,7 +160,7 @@ impl Made {
         }
     }
 
-    /// A type as a state machine, if it is one; what of it is the compiler's is noted.
+    /// The state machine of a type, if it is one. Its compiler-generated methods are marked.
     fn machine(&mut self, metadata: &Metadata<'_>, class: Rid<TypeDef>, enclosing: Rid<TypeDef>) -> Option<Machine> {
         let methods: Vec<(Rid<MethodDef>, &[u8])> = metadata
             .children::<TypeDef, MethodDef>(class)
@@ -186,7 +187,7 @@ impl Made {
             let name = metadata.strings.string_bytes(row.name).unwrap_or_default();
             if BUILDERS.contains(&name) {
                 (is_async, has_promise) = (true, has_promise || name == PROMISE);
-                // The type stands behind the byte that says that this is a field (II.23.2.4).
+                // The type follows the byte that marks a field signature (II.23.2.4).
                 builders.extend(metadata.blob(row.signature).ok().and_then(|blob| Some(blob.get(1..)?.to_vec())));
             }
         }
@@ -195,7 +196,7 @@ impl Made {
     }
 }
 
-/// Types whose methods are lambdas: Roslyn's, Mono's C# compiler's, VB's, F#'s.
+/// Whether a type's methods are lambdas: those of Roslyn, Mono's C# compiler, VB and F#.
 fn is_closure(name: &[u8]) -> bool {
     let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     match name.first() {
@@ -205,7 +206,7 @@ fn is_closure(name: &[u8]) -> bool {
     }
 }
 
-/// The methods that were written, as attributes on them say.
+/// Finds kickoff methods by their attributes.
 fn by_attributes(metadata: &Metadata<'_>, owners: &ListOwners<TypeDef, MethodDef>, machines: &mut [Machine]) {
     let name = |rid: Rid<TypeDef>| metadata.row(rid).and_then(|row| metadata.strings.string_bytes(row.name)).unwrap_or_default();
     let places: HashMap<(Rid<TypeDef>, &[u8]), usize> =
@@ -227,7 +228,7 @@ fn by_attributes(metadata: &Metadata<'_>, owners: &ListOwners<TypeDef, MethodDef
     }
 }
 
-/// The innermost name of the type that an attribute is given (II.23.3): `Shop.Order+<Load>d__5, Shop`.
+/// The innermost name of the type that is an attribute's argument (II.23.3): `Shop.Order+<Load>d__5, Shop`.
 fn nested_name(value: &[u8]) -> Option<Vec<u8>> {
     let mut cursor = ecma335::Cursor::new(value.get(2..)?, ecma335::FileOffset(0));
     let length = cursor.compressed_u32().ok()?;
@@ -244,7 +245,8 @@ fn nested_name(value: &[u8]) -> Option<Vec<u8>> {
     Some(name)
 }
 
-/// The methods that were written, by the names that machines have of them; of several, the one whose body makes the machine.
+/// Finds kickoff methods by the names in their machines' names. Of several, it takes the one whose body creates the
+/// machine.
 fn by_names(image: &Image<'_>, metadata: &Metadata<'_>, machines: &mut [Machine]) {
     let simple = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let mut written: HashMap<(Rid<TypeDef>, String), Vec<Rid<MethodDef>>> = HashMap::new();
@@ -260,7 +262,7 @@ fn by_names(image: &Image<'_>, metadata: &Metadata<'_>, machines: &mut [Machine]
     for machine in machines.iter_mut().filter(|machine| machine.kickoff.is_none()) {
         let made = metadata.row(machine.class).and_then(|row| metadata.name(row.name)).unwrap_or_default();
         let Some((name, _)) = made.strip_prefix('<').and_then(|rest| rest.rsplit_once('>')) else { continue };
-        // In a type's name a dash stands for the dot that the name of an explicit implementation has.
+        // A type's name has a dash for the dot in the name of an explicit implementation.
         let candidates = written.get(&(machine.enclosing, simple(&name.replace('-', ".")))).map_or(&[][..], Vec::as_slice);
         machine.kickoff = match candidates {
             [only] => Some(*only),
@@ -281,7 +283,7 @@ fn makes(image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>, cla
     })
 }
 
-/// The type of this module that a token names, or a member of which.
+/// The type of this module that a token names, as a type or as the owner of a member.
 fn class_of(metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
     if let Some(spec) = token.rid_in::<MethodSpec>() {
         return class_of(metadata, metadata.row(spec).ok()?.method.token()?);
@@ -291,7 +293,7 @@ fn class_of(metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
     }
     if let Some(spec) = token.rid_in::<TypeSpec>() {
         let blob = metadata.blob(metadata.row(spec).ok()?.signature).ok()?;
-        // An instance of a generic type: what it is, then which.
+        // An instantiation of a generic type begins with GENERICINST and CLASS or VALUETYPE.
         let mut cursor = ecma335::Cursor::new(blob.get(2..)?, ecma335::FileOffset(0));
         return TypeDefOrRef(cursor.compressed_u32().ok()?).token()?.rid_in();
     }

@@ -1,4 +1,4 @@
-//! A whole module: its methods woven in parallel, its metadata extended, its image written.
+//! Instruments a whole module: rewrites its methods in parallel, extends its metadata and writes its image.
 
 mod loaded;
 mod selected;
@@ -47,27 +47,27 @@ use crate::{
     woven_names::WovenNames,
 };
 
-/// How a module is to be woven.
+/// The parameters of instrumenting a module.
 #[derive(Clone)]
 pub struct Weave<'t> {
-    /// Whom the probes call.
+    /// The tracker whose methods the probes call.
     pub tracker: &'t Tracker,
-    /// What decides the bytes; the mark records it.
+    /// The options that determine the output's bytes. The mark records them.
     pub options: &'t Options,
-    /// The tool and its version, for the mark.
+    /// The name and version of the tool, for the mark.
     pub tool: &'t str,
-    /// The PDB beside the image, if there is one.
+    /// The PDB of the image, if it has one.
     pub pdb: Option<&'t [u8]>,
-    /// The file name that the PDB will have beside the woven file; none for the one it has.
+    /// The file name of the PDB beside the woven file. `None` keeps the original name.
     pub pdb_name: Option<&'t str>,
-    /// The other modules of a multi-module assembly that were woven before it: file name and SHA-1.
+    /// The file names and SHA-1 hashes of the assembly's other modules. They were woven before this one.
     pub modules: &'t [(String, [u8; 20])],
-    /// Keys to sign with; an assembly is signed with the one whose public key it has.
+    /// The strong-name keys. An assembly is signed with the key that matches its public key.
     pub keys: &'t [StrongNameKey],
 }
 
 impl<'t> Weave<'t> {
-    /// The defaults.
+    /// Default parameters.
     pub fn new(tracker: &'t Tracker) -> Self {
         Self { tracker, options: &options::DEFAULT, tool: "", pdb: None, pdb_name: None, modules: &[], keys: &[] }
     }
@@ -76,28 +76,28 @@ impl<'t> Weave<'t> {
 /// A woven module.
 #[derive(Debug)]
 pub struct Woven<'a> {
-    /// The file.
+    /// The contents of the woven file.
     pub file: Segments<'a>,
-    /// Every woven body, as it was checked: its method, and where in the file it is.
+    /// Each woven body: its method and its byte range in the file.
     pub bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
-    /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
+    /// The shape of each woven method, or the reason for skipping it. Indexed by MethodDef row number minus one.
     pub methods: Vec<Result<Shape, Reason>>,
     /// The methods of other assemblies whose calls have probes.
     pub calls: Vec<CallTarget>,
-    /// What was added to the metadata: nothing, if nothing was woven.
+    /// The metadata that was added. Empty if no method was woven.
     pub additions: Additions,
-    /// What the method ids begin with.
+    /// The common first part of the method ids.
     pub module_key: u64,
-    /// The woven module's version identifier.
+    /// The MVID of the woven module.
     pub mvid: [u8; 16],
-    /// The PDB that goes beside the file, if the input's could follow and is not in the file itself.
+    /// The PDB to write beside the file. `None` if the original has no PDB that can be updated, or if the PDB is embedded.
     pub pdb: Option<Vec<u8>>,
-    /// What the user should know.
+    /// The notes to report to the user.
     pub notes: Vec<Note>,
 }
 
 impl Woven<'_> {
-    /// The hash by which the manifest of its assembly names a module.
+    /// The SHA-1 hash of the module for the File table of its assembly's manifest (II.22.19).
     pub fn sha1(&self) -> [u8; 20] {
         let mut hash = Sha1::new();
         self.file.iter().for_each(|part| hash.update(part));
@@ -105,43 +105,44 @@ impl Woven<'_> {
     }
 }
 
-/// What becomes of a method.
+/// The decision for one method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// The shape that it is woven in, or why it is left alone.
+    /// The shape to weave, or the reason for skipping the method.
     pub outcome: Result<Shape, Reason>,
-    /// What holds for it, unless it is not selected.
+    /// The properties that hold for the method, unless it is not selected.
     pub holds: Holds,
 }
 
-/// Methods that one thread takes at a time.
+/// The number of methods that a thread processes at a time.
 const CHUNK: usize = 256;
-/// Methods that are put together at a time, for each thread.
+/// The number of methods for each thread that are merged at a time.
 const PART: usize = 16 * CHUNK;
-/// COFF machine types that a ReadyToRun image for another system than Windows has its own XORed with.
+/// The masks of ReadyToRun images for other systems than Windows: such an image has its COFF machine type XORed with one.
 const OS_MASKS: [u16; 5] = [0x7B79, 0x4644, 0xADC4, 0x1993, 0x1992];
 /// x86, x64, ARM Thumb-2, ARM64, LoongArch64, RISC-V 64.
 const MACHINES: [u16; 6] = [0x014C, 0x8664, 0x01C4, 0xAA64, 0x6264, 0x5064];
 
-/// Methods that one thread took at a time.
+/// The methods that a thread processed in one step.
 struct Chunk {
-    /// The bodies, one after another, and what they ask for.
+    /// The rewritten bodies, one after another, with the tokens that they need.
     batch: Batch,
-    /// What the PDB says of each, if there is one.
+    /// The debug information of each method, if there is a PDB.
     debug: Vec<Result<MethodDebug, Error>>,
-    /// What became of each method.
+    /// The outcome for each method.
     methods: Vec<(Rid<MethodDef>, Result<RewrittenBody, Reason>)>,
 }
 
-/// Weaves what the options select.
+/// Weaves the methods that the options select.
 ///
 /// # Errors
-/// If the file as a whole cannot be written, or must not be (see [`Refusal::of`](crate::Refusal::of)); a method that cannot be woven is no error.
+/// If the file as a whole cannot be written, or must not be (see [`Refusal::of`](crate::Refusal::of)). A method that cannot
+/// be woven is no error.
 pub fn weave<'a>(image: &Image<'a>, metadata: &Metadata<'a>, weaving: &Weave<'_>) -> Result<Woven<'a>, Error> {
     WovenBodies::new(image, metadata, weaving)?.finish()
 }
 
-/// Bodies that are woven, and in no module yet: what made use of all processors is done, and what is left is one's work.
+/// Woven bodies before they are put into a module. The parallel work is done, and one thread does the rest.
 pub struct WovenBodies<'a, 'm> {
     image: &'m Image<'a>,
     metadata: &'m Metadata<'a>,
@@ -149,16 +150,16 @@ pub struct WovenBodies<'a, 'm> {
     module_key: u64,
     choices: Choices,
     calls: Vec<CallTarget>,
-    /// By MethodDef row number less one: those whose ids the tracker's probes pass.
+    /// The methods whose ids the tracker's probes pass. Indexed by MethodDef row number minus one.
     has_id: Vec<bool>,
     merged: Merged<'a, Tokens<'a, 'm>>,
     debug: DebugInfo<'a, 'm>,
-    /// The PDB that is to follow.
+    /// The PDB to update.
     pdb: Option<Cow<'m, [u8]>>,
 }
 
 impl<'a, 'm> WovenBodies<'a, 'm> {
-    /// Weaves the bodies of what the options select.
+    /// Weaves the bodies of the methods that the options select.
     ///
     /// # Errors
     /// If names cannot be read, or a table is full.
@@ -166,7 +167,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         Self::with_key(image, metadata, weaving, module_key(metadata)?)
     }
 
-    /// The same under a key that may be another module's.
+    /// Weaves the bodies as [`WovenBodies::new`] does, under a module key that may be another module's.
     pub(crate) fn with_key(
         image: &'m Image<'a>,
         metadata: &'m Metadata<'a>,
@@ -207,14 +208,14 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         Ok(Self { image, metadata, weaving, module_key, choices: plan.choices, calls, has_id, merged, debug, pdb })
     }
 
-    /// What becomes of each method, by MethodDef row number less one, where nothing is to be written.
+    /// The decision for each method, for callers that write no file. Indexed by MethodDef row number minus one.
     pub fn into_decisions(self) -> Vec<Decision> {
         let Self { merged, choices, .. } = self;
         let decision = |(number, outcome)| Decision { outcome, holds: choices.of(Rid::new(number)) };
         (1..).zip(merged.methods).map(decision).collect()
     }
 
-    /// Puts the module together.
+    /// Builds the module.
     ///
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::of`](crate::Refusal::of).
@@ -241,7 +242,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let Tokens { mut builder, embedded, local_sigs } = tokens;
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
         let of_bodies = || bodies.iter().zip(&body_sigs).filter_map(|((rid, range), sig)| Some((*rid, range.start, (*sig)?)));
-        // What native code refers to nobody knows.
+        // Native code may refer to any part of the image.
         let unused = if writer.obstacle().is_none() {
             let mut gets_another = vec![false; methods.len() + 1];
             of_bodies().for_each(|(rid, ..)| gets_another[rid.get() as usize] = true);
@@ -271,7 +272,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             let records = records.into_iter().map(|(records, local_sig)| Ok((records?, local_sig.map(settled))));
             new.put_all(records.collect::<Result<_, Error>>()?).map(|()| new)
         });
-        // A composite image lists the MVIDs of its components, and the runtime ends a program that loads another one.
+        // A composite image lists the MVIDs of its components. The runtime ends a program that loads a component with
+        // another MVID.
         let mvid = match image.precompiled() {
             Some(Precompiled::Component) => metadata.mvid()?,
             _ => woven_mvid(module_key, weaving.tool, &options),
@@ -279,7 +281,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         builder.set_mvid(mvid);
         let is_embedded = debug.is_embedded();
         let new_pdb = debug.check(new_pdb.map(|pdb| pdb?.finish(metadata.tables.counts(), builder.counts(), is_embedded)));
-        // It may be as large as the file.
+        // The PDB may be as large as the file.
         drop(old_pdb);
         drop(pdb);
         let (entries, pdb, trouble) = debug.finish(new_pdb, weaving.pdb_name);
@@ -301,12 +303,12 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     }
 }
 
-/// Methods as planned, in the shape that they are to have.
+/// The planned methods, each with the shape to weave or the reason for skipping it.
 fn unwoven(planned: &[Result<(), Reason>]) -> Vec<Result<Shape, Reason>> {
     planned.iter().map(|method| method.clone().map(|()| Shape::Finally)).collect()
 }
 
-/// The manifest of a multi-module assembly holds a hash of each of the others (II.22.19).
+/// Updates the hashes of the other modules in the manifest of a multi-module assembly (II.22.19).
 fn renew_module_hashes(
     builder: &mut MetadataBuilder<'_, '_>,
     metadata: &Metadata<'_>,
@@ -322,17 +324,17 @@ fn renew_module_hashes(
     Ok(())
 }
 
-/// Chunks that are put together, in the order of the methods.
+/// The chunks merged so far, in the order of the methods.
 struct Merged<'a, P> {
     tokens: P,
     code: Segments<'a>,
-    /// Where in the code the bodies are.
+    /// The code range of each body.
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
-    /// Which of [`LocalSigs`] each has, unless it keeps its own.
+    /// The signature of locals in [`LocalSigs`] for each body. `None` if the body keeps its own.
     body_sigs: Vec<Option<Token>>,
-    /// What the PDB says of each, if there is one, and its new signature of locals.
+    /// The debug information of each method, if there is a PDB, and its new signature of locals.
     records: Vec<(Result<MethodDebug, Error>, Option<Token>)>,
-    /// What became of each method, by row number less one, as far as that is known.
+    /// The outcome for each method so far. Indexed by row number minus one.
     methods: Vec<Result<Shape, Reason>>,
 }
 
@@ -363,7 +365,7 @@ impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
     }
 }
 
-/// What the ids of a module's methods begin with: 40 bits of a hash over all that gives its row numbers their meaning.
+/// The first part of a module's method ids: 40 bits of a hash over all data that its row numbers depend on.
 ///
 /// # Errors
 /// If the module's version identifier cannot be read.
@@ -376,8 +378,8 @@ pub fn module_key(metadata: &Metadata<'_>) -> Result<u64, Error> {
     Ok(hash.finalize().iter().take(5).fold(0, |key, byte| key << 8 | u64::from(*byte)))
 }
 
-/// The woven module is another version of the module, and has to say so: Mono, for one, would run the code it compiled
-/// ahead of time for the original.
+/// The MVID of the woven module. It differs from the original's: with the same one, Mono would run the code that it
+/// compiled ahead of time for the original.
 pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16] {
     let hash = Sha256::new()
         .chain_update(module_key.to_le_bytes())
@@ -387,39 +389,39 @@ pub(crate) fn woven_mvid(module_key: u64, tool: &str, options: &str) -> [u8; 16]
         .finalize();
     let mut mvid = [0; 16];
     mvid.iter_mut().zip(hash).for_each(|(byte, hashed)| *byte = hashed);
-    // Version 8, made by a rule of one's own (RFC 9562); the version is in the third number's top bits.
+    // UUID version 8, for custom schemes (RFC 9562). The version is in the top bits of the third field.
     mvid[7] = mvid[7] & 0x0F | 0x80;
     mvid[8] = mvid[8] & 0x3F | 0x80;
     mvid
 }
 
-/// Where the methods are, and what they are woven with.
+/// The methods to weave, with the data that weaving them needs.
 struct Source<'a, 'm> {
     container: &'m dyn Container<'a>,
     bodies: Context<'a, 'm>,
-    /// The key that the method ids begin with.
+    /// The first part of the method ids.
     module_key: u64,
     options: &'m Options,
-    /// The hooks that are not the tracker's probes, in the order of their probes.
+    /// The hooks other than the tracker's probes, in the order of their probes.
     hooks: &'m [&'m Hooks],
     hook_context: HookContext<'a, 'm>,
-    /// Whom captured values are handed to.
+    /// The receiver of captured values.
     receiver: Receiver,
-    /// Whether the probes are native functions, which do not follow a call from step to step.
+    /// Whether the probes are native functions. Those do not follow an async call across its steps.
     is_native: bool,
     choices: &'m Choices,
     made: &'m Made,
     forwarders: &'m Forwarders,
     calls: CallTable,
-    /// The PDB that is to follow.
+    /// The PDB to update.
     pdb: Option<&'m Pdb<'m>>,
-    /// What bodies may be read in all.
+    /// The limit on the bodies to read in total.
     budget: Budget,
-    /// What records of the PDB may be read in all.
+    /// The limit on the PDB records to read in total.
     pdb_budget: Budget,
 }
 
-/// What one thread works with, in room that it uses again.
+/// The state of one thread. It reuses its buffers.
 struct Worker {
     rewriter: BodyRewriter,
     batch: Batch,
@@ -454,7 +456,7 @@ impl Source<'_, '_> {
         if self.budget.is_overdrawn() {
             return Err(Reason::SharedBody);
         }
-        // Who runs a state machine runs the method that a person wrote.
+        // A step of a state machine counts as its kickoff method, the method in the source code.
         let step = self.made.step(rid);
         let is_known = |step: &&Step| !self.is_native || step.builders.is_empty();
         let written = step.filter(is_known).and_then(|step| step.kickoff).unwrap_or(rid);
@@ -465,7 +467,7 @@ impl Source<'_, '_> {
             let builder_methods = step.map_or_else(Vec::new, |step| self.builder_methods(step));
             (if builder_methods.is_empty() { Probes::METHOD } else { Probes::STEP }, builder_methods)
         };
-        // F#'s state machines have names of their own, and the same method.
+        // F# names its state machines differently, but their method has the same name.
         let in_machine = || step.is_some() || row.is_async() || metadata.strings.string_bytes(row.name) == Ok(b"MoveNext");
         let site = |callee: Token| {
             let of_step = || self.step_site(callee, &told);
@@ -495,7 +497,7 @@ impl Source<'_, '_> {
             },
             None => method,
         };
-        // A state machine has no arguments of its own, and what is suspended may go on elsewhere.
+        // A state machine has no arguments of its own. A suspended method may resume on another thread.
         let is_captured = captured.calls && hooks.is_none() && step.is_none() && !row.is_async();
         let own = is_captured.then(|| self.hook_context.capturing(&self.receiver, captured, (rid, &row), id)).flatten();
         let method = Method { own: own.as_ref(), ..method };
@@ -506,12 +508,12 @@ impl Source<'_, '_> {
         Ok(woven)
     }
 
-    /// The methods by which a step tells others how far it is.
+    /// The builder methods that a step calls to report its progress.
     fn builder_methods(&self, step: &Step) -> Vec<(Token, usize)> {
         step.builders.iter().flat_map(|builder| self.calls.builder_methods(self.bodies.metadata(), builder)).collect()
     }
 
-    /// The probe of a call of such a method, or of an instance of one.
+    /// The probe for a call of a builder method, or of an instantiation of one.
     fn step_site(&self, callee: Token, methods: &[(Token, usize)]) -> Option<Site> {
         let instance = callee.rid_in::<MethodSpec>().filter(|_| !methods.is_empty());
         let callee = instance.and_then(|rid| self.bodies.metadata().row(rid).ok()?.method.token()).unwrap_or(callee);
@@ -519,7 +521,7 @@ impl Source<'_, '_> {
         Some(Site { probe: *probe, constant: 0 })
     }
 
-    /// What a method reads that it may share with others: code, clauses, and the signatures of itself and of its locals.
+    /// The bytes that a method reads and may share with others: its code, clauses, signature and signature of locals.
     fn cost(&self, body: &MethodBody<'_>, signature: usize) -> u64 {
         let metadata = self.bodies.metadata();
         let locals = body.local_var_sig.rid_in::<StandAloneSig>().and_then(|rid| metadata.row(rid).ok());
@@ -527,7 +529,7 @@ impl Source<'_, '_> {
         [body.il.len() + body.clauses.len() * 24, signature, locals].map(Budget::cost).iter().sum()
     }
 
-    /// Those of the selected methods whose bodies can be woven, each for itself, within the budget; the others are noted.
+    /// The selected methods whose bodies can be woven within the budget. The others get a reason in `methods`.
     fn leave_shared(&self, selected: &[Rid<MethodDef>], methods: &mut [Result<Shape, Reason>]) -> Vec<Rid<MethodDef>> {
         let cost = |rid: Rid<MethodDef>| {
             let row = self.bodies.metadata().row(rid).ok()?;
@@ -542,14 +544,14 @@ impl Source<'_, '_> {
     }
 }
 
-/// Weaves the methods and puts them together, a part of them while the next one is woven: what a method needs beside its
-/// body is not there for all of them at a time.
+/// Weaves the methods part by part, and merges one part while it weaves the next. So the data beside the bodies is never in
+/// memory for all methods at once.
 fn weave_and_merge<P: TokenProvider<Error = Error> + Send>(
     source: &Source<'_, '_>,
     selected: &[Rid<MethodDef>],
     merged: &mut Merged<'_, P>,
 ) -> Result<(), Error> {
-    // A few methods are no work for a pool, and wake none; what others have to be asked, a caller without one asks itself.
+    // A few methods are not worth waking a thread pool.
     if selected.len() <= CHUNK || rayon::current_num_threads() == 1 {
         let mut worker = Worker::new(source);
         return selected.chunks(CHUNK).try_for_each(|chunk| merged.add(weave_chunk(source, &mut worker, chunk)));
@@ -571,7 +573,7 @@ fn weave_chunk(source: &Source<'_, '_>, worker: &mut Worker, chunk: &[Rid<Method
     Chunk { batch: worker.batch.take(), debug: std::mem::take(&mut worker.debug), methods }
 }
 
-/// Has the headers tell the truth about the woven file, and notes what went.
+/// Corrects the headers for the woven file, and notes the parts that were removed.
 fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>) -> (ImageWriter<'a, 'i>, Vec<Note>) {
     let mut notes = Vec::new();
     notes.extend(writer.obstacle().filter(|why| *why != Obstacle::Requested).map(Note::LayoutKept));
@@ -582,7 +584,7 @@ fn adapt_headers<'a, 'i>(image: &Image<'a>, mut writer: ImageWriter<'a, 'i>) -> 
         cli.flags = cli.flags & !cli_flags::IL_LIBRARY | cli_flags::IL_ONLY;
     }
     if notes.contains(&Note::ReadyToRunRemoved) {
-        // What an IL-only image may not have, or what only the native code had a use for.
+        // An IL-only image may not have these directories, or only native code used them.
         for kind in [DirectoryKind::Export, DirectoryKind::Exception, DirectoryKind::BaseRelocation, DirectoryKind::Tls] {
             writer.clear_directory(kind);
         }

@@ -1,4 +1,4 @@
-//! What patterns name in a module: as they are written, else without what stands before a name.
+//! Finds the methods that patterns name in a module: as written, or else with a prefix left out.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ use crate::{
     plan::{MethodNames, for_each_method},
 };
 
-/// What a pattern names in a module.
+/// The way a pattern matches in a module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Named {
     Nothing,
-    /// It would with anything before the type's name.
+    /// The pattern would match with any prefix of the type's name.
     Unqualified,
     AsWritten,
 }
 
-/// Options whose patterns are as they are meant in a module.
+/// The options with each pattern in the form that matches in a module.
 pub(crate) fn as_meant<'o>(metadata: &Metadata<'_>, assembly: &str, options: &'o Options) -> Result<Cow<'o, Options>, Error> {
     let is_plain = |pattern: &&Pattern| pattern.is_plain() && pattern.matches_assembly(assembly);
     let plain: Vec<&Pattern> = options.lists().flat_map(|(_, patterns)| patterns).filter(is_plain).collect();
@@ -37,7 +37,7 @@ pub(crate) fn as_meant<'o>(metadata: &Metadata<'_>, assembly: &str, options: &'o
     Ok(Cow::Owned(meant))
 }
 
-/// Whether each of the options' patterns ([`Options::patterns`]) names anything in a module.
+/// Whether each of the options' patterns ([`Options::patterns`]) matches anything in a module.
 ///
 /// # Errors
 /// If names cannot be read.
@@ -68,7 +68,7 @@ fn named(metadata: &Metadata<'_>, patterns: &[&Pattern]) -> Result<Vec<Named>, E
     if patterns.is_empty() {
         return Ok(found);
     }
-    // What methods are is no name that may be mistyped.
+    // A pattern for properties of methods has no name that may be mistyped.
     let selectors = patterns.iter().zip(&mut found).filter(|(pattern, _)| pattern.selector().is_some());
     selectors.for_each(|(_, found)| *found = Named::AsWritten);
     let candidates = Candidates::new(patterns.iter().copied().enumerate());

@@ -1,31 +1,31 @@
-//! What a user should know of a woven file, beside its methods.
+//! Notes to the user about a woven file, other than about its methods.
 
 use std::fmt;
 
 use ecma335::writer::Obstacle;
 
-/// What became of something else than a method.
+/// A change to a woven file outside of its methods.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// The ReadyToRun code is gone: it would have run instead of the woven IL.
+    /// The ReadyToRun code was removed. It would have run instead of the woven IL.
     ReadyToRunRemoved,
-    /// The strong name's signature is gone, and its flag cleared.
+    /// The strong name signature was removed, and its flag cleared.
     SignatureRemoved,
     /// The strong name was signed again.
     SignedAgain,
-    /// The Authenticode signature is gone.
+    /// The Authenticode signature was removed.
     CertificateRemoved,
-    /// The link to the PDB is gone, as the PDB cannot follow, and its offsets no longer hold.
+    /// The link to the PDB was removed. The PDB cannot be updated, and its offsets are no longer valid.
     PdbRemoved(PdbTrouble),
-    /// Mono's debug information of it was left out, as it cannot follow.
+    /// The file's Mono debug information (`.mdb`) was left out, as it cannot be updated.
     MdbLeftOut,
-    /// The same lies beside it still, and does not match any more.
+    /// The file's Mono debug information (`.mdb`) is still beside it, and no longer matches.
     MdbStale,
-    /// It is a module of an assembly whose manifest holds a hash of it.
+    /// The file is a module, and the manifest of its assembly holds a hash of it.
     ModuleHash,
-    /// The image keeps its layout, with its old metadata as dead bytes.
+    /// The image keeps its layout. Its old metadata remains as dead bytes.
     LayoutKept(Obstacle),
-    /// It stays as it is, and its code lies in a composite image, where methods of other assemblies may be inlined.
+    /// The file keeps its code in a composite image, where methods of other assemblies may be inlined.
     CompositeCodeKept,
 }
 
@@ -72,16 +72,16 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why a PDB cannot follow.
+/// The reason that a PDB cannot be updated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PdbTrouble {
-    /// It is not beside the image, or was not given.
+    /// The PDB is not beside the image, or was not given.
     NotFound(String),
-    /// It is a Windows PDB.
+    /// The PDB is a Windows PDB.
     Windows,
-    /// Its id is another than the image says.
+    /// The PDB's id differs from the one in the image.
     OfAnotherBuild,
-    /// It cannot be read.
+    /// The PDB cannot be read.
     Unreadable(String),
 }
 

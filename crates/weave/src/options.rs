@@ -1,5 +1,5 @@
-//! What decides the bytes of a woven module, beside its original and the tool's version: the mark records it, in words,
-//! so that the module can be woven again.
+//! The options that determine the bytes of a woven module, with its original and the tool's version. The mark records them
+//! as text, so that the module can be woven again.
 
 use std::{fmt, str::FromStr};
 
@@ -15,41 +15,42 @@ use crate::{
     rules::{Rule, Source},
 };
 
-/// The options that change bytes. In words, as a command line has them: `--leave=finally --include=Shop.* --keep-layout`. What
-/// stands behind a `--rule` is that rule's.
+/// The options that change bytes. As text they have the form of a command line: `--leave=finally --include=Shop.*
+/// --keep-layout`. Options after a `--rule` belong to that rule.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How the leave probe is reached.
+    /// The way to the leave probe.
     pub leave: LeaveMode,
-    /// Which methods.
+    /// The patterns that select methods.
     pub selection: Selection,
-    /// Whether those are woven too that are left alone by default: short ones, accessors, what the compiler made of nothing
-    /// that was written.
+    /// Whether methods that are skipped by default are woven too: short ones, accessors, and compiler-generated ones
+    /// without a counterpart in the source.
     pub all: bool,
-    /// Bodies of up to so many bytes of IL are left alone that have no loop and call nothing.
+    /// The limit in bytes of IL up to which a body without a loop and a call is skipped.
     pub min_il: u32,
-    /// Which calls have probes of their own.
+    /// The calls that have probes of their own.
     pub calls: Calls,
-    /// Whether the input's layout is to be kept though the image could be laid out anew.
+    /// Whether the layout of the original is kept though the image could be laid out anew.
     pub keep_layout: bool,
-    /// Whether the tracker's types are put into the woven assembly itself.
+    /// Whether the tracker's types are embedded in the woven assembly.
     pub embed: bool,
-    /// Whether the mark has the names of the methods that have probes, for programs that are trimmed or compiled to native code.
+    /// Whether the mark holds the names of the methods with probes, for programs that are trimmed or compiled to native
+    /// code.
     pub names: bool,
-    /// What methods have in place of the tracker's probes.
+    /// The hooks of methods in place of the tracker's probes.
     pub hooks: Hooks,
-    /// What is kept of the calls of methods that have the tracker's probes.
+    /// The values captured from the calls of methods with the tracker's probes.
     pub capture: Captured,
-    /// What holds for some methods alone.
+    /// The options for some methods only.
     pub rules: Vec<Rule>,
 }
 
-/// Which calls of members of other assemblies have probes of their own.
+/// The calls of other assemblies' members that have probes of their own.
 #[derive(Clone, Debug)]
 pub struct Calls {
-    /// Whether those that wait have.
+    /// Whether calls that wait have probes.
     pub waits: bool,
-    /// Those that these name have, too.
+    /// Patterns for further methods whose calls have probes.
     pub named: Vec<Pattern>,
 }
 
@@ -83,9 +84,9 @@ impl Default for Calls {
 /// A word of `--calls`.
 #[derive(Clone, Debug)]
 pub enum CallsWord {
-    /// `none`: not those that wait.
+    /// `none`: no probes for the calls that wait.
     None,
-    /// Those that it names, too.
+    /// A pattern for further methods whose calls have probes.
     Named(Box<Pattern>),
 }
 
@@ -107,18 +108,18 @@ impl FromStr for CallsWord {
 }
 
 impl Options {
-    /// The lists of patterns that choose methods, with the options that they are of; of rules, none.
+    /// The lists of patterns that choose methods, each with its option's name. Lists of rules have none.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (Option<&'static str>, &Vec<Pattern>)> {
         let own = [(Some("--include"), &self.selection.include), (Some("--exclude"), &self.selection.exclude)];
         own.into_iter().chain(self.rules.iter().flat_map(|rule| [(None, &rule.include), (None, &rule.exclude)]))
     }
 
-    /// All patterns that choose methods, those of rules too.
+    /// All patterns that choose methods, including those of rules.
     pub(crate) fn all_patterns(&self) -> impl Iterator<Item = &Pattern> {
         self.lists().flat_map(|(_, patterns)| patterns)
     }
 
-    /// The hooks that somebody says.
+    /// The hooks that a source sets.
     pub fn hooks_of(&self, source: Source) -> &Hooks {
         match source {
             Source::Rule(place, _) => self.rules.get(place).and_then(|rule| rule.hooks.as_ref()).unwrap_or(&self.hooks),
@@ -131,7 +132,7 @@ impl Options {
         std::iter::once(&self.hooks).chain(self.rules.iter().filter_map(|rule| rule.hooks.as_ref()))
     }
 
-    /// The same lists, in that order.
+    /// The lists of [`Options::lists`] in the same order, for changes.
     pub(crate) fn lists_mut(&mut self) -> Vec<&mut Vec<Pattern>> {
         let own = [&mut self.selection.include, &mut self.selection.exclude];
         own.into_iter().chain(self.rules.iter_mut().flat_map(|rule| [&mut rule.include, &mut rule.exclude])).collect()
@@ -146,7 +147,7 @@ impl Options {
 }
 
 impl Calls {
-    /// Takes a word in.
+    /// Applies a word.
     pub fn add(&mut self, word: CallsWord) {
         match word {
             CallsWord::None => self.waits = false,
@@ -155,7 +156,7 @@ impl Calls {
     }
 }
 
-/// The word that switches off what has probes by default.
+/// The word that turns off the probes that calls have by default.
 const NO_CALLS: &str = "none";
 
 impl fmt::Display for Options {
@@ -209,16 +210,16 @@ fn put_patterns(f: &mut fmt::Formatter<'_>, name: &str, patterns: &[Pattern]) ->
     patterns.iter().try_for_each(|pattern| write!(f, " --{name}={}", escaped(pattern.as_str())))
 }
 
-/// Words that are no options.
+/// The error for text that is not a list of options.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// An option that there is not.
+    /// An unknown option.
     #[error("'{0}' is no option that weaving knows")]
     Unknown(String),
-    /// A pattern that is none.
+    /// An invalid pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A hook that is none.
+    /// An invalid hook.
     #[error(transparent)]
     Hook(#[from] HookError),
 }
@@ -228,7 +229,7 @@ impl FromStr for Options {
 
     fn from_str(text: &str) -> Result<Self, OptionsError> {
         let mut options = Self::default();
-        // Of the options, and of each rule.
+        // The hooks of the options come first, then those of each rule.
         let mut hooks: Vec<[Option<HookMethod>; 3]> = vec![Default::default()];
         let unknown = |word: &str| OptionsError::Unknown(format!("--{word}"));
         let words = text.strip_prefix(START).ok_or_else(|| OptionsError::Unknown(text.to_owned()))?;
@@ -287,11 +288,11 @@ impl FromStr for Options {
     }
 }
 
-/// What an option begins with, and what stands between two.
+/// The start of an option.
 const START: &str = "--";
 const SEPARATOR: &str = " --";
 
-/// A pattern in which no option seems to begin: what looks like a separator gets a backslash, and one more if it has some.
+/// A pattern in which no option seems to begin. Each sequence like a separator gets one more backslash.
 fn escaped(pattern: &str) -> String {
     let mut out = String::new();
     let mut rest = pattern;
@@ -306,7 +307,7 @@ fn escaped(pattern: &str) -> String {
     out + rest
 }
 
-/// The pattern again.
+/// The pattern that [`escaped`] got.
 fn unescaped(text: &str) -> String {
     let mut pieces = text.split(' ');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,5 +1,6 @@
-//! `--include` and `--exclude`: globs over `Namespace.Type::Method`, regular expressions, coverlet's `[assembly]Type`. Names may
-//! be written as people write them: `List<T>`, `Outer.Inner`, and, if nothing has just that name, without the namespace.
+//! Patterns of `--include` and `--exclude`: globs over `Namespace.Type::Method`, regular expressions, coverlet's
+//! `[assembly]Type`. Names may have the form of source code: `List<T>`, `Outer.Inner`. The namespace may be left out if no
+//! name matches exactly.
 
 use std::{str::FromStr, sync::OnceLock};
 
@@ -8,22 +9,22 @@ use regex_syntax::hir::literal::Extractor;
 
 use crate::selector::{Parameters, Selector};
 
-/// A pattern that names methods, or says what they are.
+/// A pattern that matches methods by name or by their properties.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
     selector: Option<Selector>,
     parameters: Option<Parameters>,
     assembly: Option<Expression>,
-    /// Matched against the type's full name alone, or with `::Method` behind it.
+    /// Matched against the type's full name alone, and against the full name with `::Method`.
     name: Expression,
-    /// Matched against both, with anything before the type's name, however many type parameters where none are written, and a
-    /// method behind a dot, as reports have it; none for what says more than a name.
+    /// Matched against both as well. It allows any prefix of the type's name, and a method after a dot, as in reports. It
+    /// allows any number of type parameters where none are given. `None` for patterns that are more than a name.
     unqualified: Option<Expression>,
     names_methods: bool,
 }
 
-/// A regular expression that is compiled when it is asked first: of many patterns few are.
+/// A regular expression that is compiled at its first use. Of many patterns, few are used.
 #[derive(Clone, Debug)]
 struct Expression {
     text: String,
@@ -31,16 +32,16 @@ struct Expression {
 }
 
 impl Expression {
-    /// A longer one may be larger than a compiled one may be.
+    /// The length in bytes from which the compiled expression may exceed the size limit.
     const LONG: usize = 1000;
 
-    /// One that a user wrote, or that may be too large; it is compiled at once.
+    /// Compiles an expression from a user, or one that may be too large, at once.
     fn compile(text: String) -> Result<Self, regex::Error> {
         let compiled = Regex::new(&text)?.into();
         Ok(Self { text, compiled })
     }
 
-    /// One that was made of a glob, and is right if it is not too large.
+    /// An expression made from a glob. It is valid unless it is too large.
     fn of_glob(text: String) -> Result<Self, regex::Error> {
         if text.len() > Self::LONG { Self::compile(text) } else { Ok(Self { text, compiled: OnceLock::new() }) }
     }
@@ -51,29 +52,29 @@ impl Expression {
     }
 }
 
-/// A pattern that is none.
+/// An invalid pattern.
 #[derive(Debug, thiserror::Error)]
 pub enum PatternError {
-    /// The part behind `re:` is no regular expression.
+    /// The part after `re:` is not a regular expression.
     #[error("'{pattern}' is no regular expression: {error}")]
     Regex {
         /// The whole pattern.
         pattern: String,
-        /// What the parser says.
+        /// The parser's error.
         error: Box<regex::Error>,
     },
     /// A `[` without its `]`.
     #[error("'{0}' has a [ without a ]; write [Assembly]Namespace.Type")]
     Bracket(String),
-    /// What methods cannot be.
+    /// A property that methods cannot have.
     #[error("'{pattern}': {what}")]
     Selector {
         /// The whole pattern.
         pattern: String,
-        /// What is wrong, or what there is.
+        /// The error, or the valid values.
         what: String,
     },
-    /// Nothing at all.
+    /// The pattern is empty.
     #[error("the pattern is empty; write Namespace.Type::Method, where * stands for anything")]
     Empty,
 }
@@ -100,7 +101,7 @@ impl FromStr for Pattern {
         let compile = |expression: String| Expression::of_glob(expression).map_err(wrong);
         let selector = Selector::parse(text).transpose();
         if let Some(selector) = selector.map_err(|what| PatternError::Selector { pattern: text.to_owned(), what })? {
-            // It names nothing, but says what methods are.
+            // The pattern matches no name, only properties of methods.
             let name = compile("$^".to_owned())?;
             return Ok(Self {
                 text: text.to_owned(),
@@ -140,10 +141,10 @@ impl FromStr for Pattern {
 }
 
 impl Pattern {
-    /// A pattern that names methods: `Total` is that of any type, and `Order.Total` may be what a report shows.
+    /// A pattern that names methods: `Total` is a method of any type, and `Order.Total` may be a name from a report.
     ///
     /// # Errors
-    /// If it is no pattern.
+    /// If the pattern is invalid.
     pub fn of_methods(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() || text.contains("::") || text.starts_with("re:") {
             return text.parse();
@@ -162,18 +163,18 @@ impl Pattern {
         &self.text
     }
 
-    /// What it says of methods beside their names.
+    /// The condition on properties of methods other than the name.
     pub(crate) fn selector(&self) -> Option<&Selector> {
         self.selector.as_ref()
     }
 
-    /// Which parameters it says that a method has.
+    /// The parameters that the pattern requires.
     pub(crate) fn parameters(&self) -> Option<&Parameters> {
         self.parameters.as_ref()
     }
 
-    /// Texts of which a name has one at least (`Type::Method`) if this names it, in whatever way it is written: lists to choose
-    /// one from. None if a name may have any text.
+    /// Lists of texts. For each list, every name (`Type::Method`) that the pattern matches contains at least one of its
+    /// texts. Empty if a matching name may have any text.
     pub(crate) fn needed(&self) -> Vec<Vec<String>> {
         if self.selector.is_some() {
             return Vec::new();
@@ -188,7 +189,7 @@ impl Pattern {
             return if is_needed { vec![texts] } else { Vec::new() };
         }
         let name = self.text.strip_prefix('[').and_then(|rest| Some(rest.split_once(']')?.1)).unwrap_or(&self.text);
-        // A list in <> may be written in other ways, and so may all that is neither a letter, a digit nor _.
+        // A list in `<>` may have other forms. So may every character except letters, digits and `_`.
         let mut depth = 0_usize;
         let mut runs = vec![String::new()];
         for character in Parameters::parts(name).map_or(name, |(name, _)| name).chars() {
@@ -208,32 +209,32 @@ impl Pattern {
         runs.into_iter().filter(|run| !run.is_empty()).map(|run| vec![run]).collect()
     }
 
-    /// Whether it can name anything of an assembly.
+    /// Whether the pattern can match anything in an assembly.
     pub fn matches_assembly(&self, assembly: &str) -> bool {
         self.assembly.as_ref().is_none_or(|pattern| pattern.is_match(assembly))
     }
 
-    /// Whether it says which assembly it means, and that is this.
+    /// Whether the pattern names an assembly, and it is this one.
     pub fn names_assembly(&self, assembly: &str) -> bool {
         self.assembly.as_ref().is_some_and(|pattern| pattern.is_match(assembly))
     }
 
-    /// Whether it names a method, given its type's full name and its own.
+    /// Whether the pattern matches a method, given its type's full name and its own name.
     pub fn matches(&self, type_name: &str, method: &str) -> bool {
         if self.names_methods { self.name.is_match(&format!("{type_name}::{method}")) } else { self.name.is_match(type_name) }
     }
 
-    /// The same of a name that may have a namespace, or types that it is nested in, before it, and type parameters.
+    /// Whether the pattern matches a method when its name may lack a namespace, enclosing types and type parameters.
     pub(crate) fn matches_unqualified(&self, type_name: &str, method: &str) -> bool {
         self.unqualified.as_ref().is_some_and(|name| name.is_match(&format!("{type_name}::{method}")))
     }
 
-    /// Whether it is a name that may lack what stands before it.
+    /// Whether the pattern is a name that may lack a prefix.
     pub(crate) fn is_plain(&self) -> bool {
         self.unqualified.is_some()
     }
 
-    /// The pattern that looks for names with anything before them.
+    /// The pattern for names with any prefix.
     pub(crate) fn as_unqualified(&self) -> Self {
         match &self.unqualified {
             Some(name) => Self { name: name.clone(), names_methods: true, ..self.clone() },
@@ -255,11 +256,11 @@ fn one(character: char) -> String {
     }
 }
 
-/// How many type parameters a type has, if it has any; metadata has it behind the name.
+/// The number of a type's type parameters, which metadata appends to its name, if it has any.
 const ARITY: &str = "(?:`[0-9]+)?";
 
-/// The same of names as people write them: `Outer.Inner` and `Outer+Inner` for `Outer/Inner`, `Map<K, V>` for ``Map`2``, and
-/// methods' type parameters, which metadata's names have not. Behind a type's name may stand what `arity` says.
+/// The regular expression of a glob in source form: `Outer.Inner` and `Outer+Inner` for `Outer/Inner`, `Map<K, V>` for
+/// ``Map`2``. Type parameters of methods are dropped, as metadata's names lack them. `arity` may follow a type's name.
 fn written_glob(glob: &str, arity: &str) -> String {
     let (type_name, method) = glob.split_once("::").map_or((glob, None), |(type_name, method)| (type_name, Some(method)));
     let separated = |character| match character {
@@ -275,7 +276,8 @@ fn written_glob(glob: &str, arity: &str) -> String {
     expression
 }
 
-/// A method behind a type's name and a dot, as `Order.Total` or `Order..ctor`; none if the last dot is within `<>`, or there is none.
+/// The name with its method after `::` in place of the last dot, as in `Order.Total` or `Order..ctor`. `None` if there is
+/// no dot outside `<>`.
 fn dotted(name: &str) -> Option<String> {
     let constructor = [".ctor", ".cctor"].into_iter().find_map(|own| Some((name.strip_suffix(own)?.strip_suffix('.')?, own)));
     let (type_name, method) = constructor.or_else(|| name.rsplit_once('.'))?;
@@ -284,7 +286,7 @@ fn dotted(name: &str) -> Option<String> {
         .then(|| written_glob(&format!("{type_name}::{method}"), ARITY))
 }
 
-/// A name with something else for each list of type parameters; `<` after no name begins one of a compiler's own.
+/// The name with each list of type parameters replaced. A `<` at the start of a name begins a compiler-generated name.
 fn with_arity(name: &str, arity: impl Fn(usize) -> String) -> String {
     let mut out = String::new();
     let mut rest = name;
@@ -319,7 +321,7 @@ fn with_arity(name: &str, arity: impl Fn(usize) -> String) -> String {
 mod tests {
     use super::*;
 
-    /// Whether each pattern does to a method what is expected of it.
+    /// Checks that each pattern gives the expected result for a method.
     fn check(cases: &[(&str, &str, bool)], does: impl Fn(&Pattern, &str, &str) -> bool) {
         for (pattern, name, expected) in cases {
             let (type_name, method) = name.split_once("::").unwrap();

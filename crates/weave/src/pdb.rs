@@ -1,4 +1,4 @@
-//! The portable PDB follows: whatever in it is an IL offset of a woven method moves with the instruction it means.
+//! Updates the portable PDB: each IL offset of a woven method moves with its instruction.
 
 mod deflate;
 mod link;
@@ -24,13 +24,13 @@ pub use self::link::{PdbReference, find};
 use self::new_pdb::NewPdb;
 use crate::budget::Budget;
 
-/// A portable PDB, and which of its rows belong to which method.
+/// A portable PDB, with its rows grouped by method.
 #[derive(Debug)]
 pub(crate) struct Pdb<'a> {
     pub(crate) metadata: Metadata<'a>,
-    /// By MethodDef row number: its scopes start at this index; one more entry ends the last.
+    /// The index of each method's first scope, by MethodDef row number. One more entry ends the last method's scopes.
     scopes: Vec<u32>,
-    /// Method, row and kind of the custom debug information that holds offsets, by method.
+    /// The custom debug information with offsets: method, row and kind, sorted by method.
     custom: Vec<(u32, Rid<CustomDebugInformation>, [u8; 16])>,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Pdb<'a> {
 #[derive(Debug)]
 pub(crate) struct MethodDebug {
     method: Rid<MethodDef>,
-    /// The old signature of locals, and the sequence points as a blob has them behind it; none if the method had none.
+    /// The old signature of locals, and the sequence points in blob format. `None` if the method had none.
     points: Option<(u32, Vec<u8>)>,
     scopes: Vec<(Rid<LocalScope>, LocalScope)>,
     custom: Vec<(Rid<CustomDebugInformation>, Vec<u8>)>,
 }
 
 impl<'a> Pdb<'a> {
-    /// Reads a PDB and sorts its rows by method.
+    /// Reads a PDB and groups its rows by method.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0)))?;
         let methods = metadata.tables.count(Table::MethodDebugInformation);
@@ -74,7 +74,7 @@ impl<'a> Pdb<'a> {
         at(method.get())..at(method.get() + 1)
     }
 
-    /// The records of a method by its new offsets.
+    /// The records of a method with its new offsets.
     pub(crate) fn follow(
         &self,
         method: Rid<MethodDef>,
@@ -83,7 +83,7 @@ impl<'a> Pdb<'a> {
         old_size: u32,
         budget: &Budget,
     ) -> Result<MethodDebug, Error> {
-        // A record that many methods have is read and written for each of them.
+        // A record that several methods share is read and written once for each.
         let blob = |index: Blob| {
             let blob = self.metadata.blobs.blob(index)?;
             budget.spend(Budget::cost(blob.rest().len()));
@@ -96,7 +96,7 @@ impl<'a> Pdb<'a> {
         let old = SequencePoints::parse(old, row.document)?;
         let mut points = None;
         if !old.points.is_empty() {
-            // Points take ten times the room that they have in a blob; the probe adds a few.
+            // Sequence points in memory take ten times their size in a blob. The probe adds a few.
             let (_, bytes) = points.insert((old.local_signature, Vec::with_capacity(old_length + 16)));
             SequencePoints { points: map.points(&old.points), ..old }.write_points(row.document, bytes)?;
         }
@@ -120,13 +120,13 @@ impl<'a> Pdb<'a> {
     }
 }
 
-/// Where the IL offsets of the input came to lie.
+/// The map from the original IL offsets to the new ones.
 struct OffsetMap<'c> {
     code: &'c Code,
     layout: &'c Layout,
-    /// Old and new offset of each instruction that the input has.
+    /// The old and new offset of each original instruction.
     own: Vec<(u32, u32)>,
-    /// Where the input's code ended, and where it ends now.
+    /// The end of the original code, and its end now.
     end: (u32, u32),
 }
 
@@ -139,20 +139,20 @@ impl<'c> OffsetMap<'c> {
         Self { code, layout, own: own.map(|(instruction, new)| (instruction.origin, *new)).collect(), end: (old_size, end) }
     }
 
-    /// Where the instruction at an offset is now; the end stays the end of what the method's own code is.
+    /// The new offset of the instruction at an old one. The old end maps to the end of the method's own code.
     fn offset(&self, old: u32) -> u32 {
         let found = self.own.get(self.own.partition_point(|(origin, _)| *origin < old));
         found.filter(|_| old < self.end.0).map_or(self.end.1, |(_, new)| *new)
     }
 
-    /// The points in their new places. Where a probe stands between instructions of one point, the point is said again
-    /// behind it.
+    /// The sequence points at their new offsets. A probe between instructions of one point splits it: the point is repeated
+    /// after the probe.
     fn points(&self, old: &[SequencePoint]) -> Vec<SequencePoint> {
         let mut points: Vec<SequencePoint> = Vec::with_capacity(old.len() + 3);
         let Some(first) = old.first() else { return points };
-        // What is in effect, in the new code: nothing yet, a probe, or one of the old points.
+        // The current point in the new code: none yet, a probe, or one of the old points.
         let mut last: Option<Option<usize>> = None;
-        // How many points are at the instruction or before it: mostly as many as at the last one, or one more.
+        // The number of points up to the instruction. It mostly stays the same or grows by one.
         let mut passed = 0;
         for (instruction, offset) in self.code.instructions.iter().zip(&self.layout.offsets) {
             let now = if instruction.origin == Instruction::NO_ORIGIN {
@@ -183,7 +183,7 @@ impl<'c> OffsetMap<'c> {
         let mut out = Vec::new();
         while !value.is_empty() {
             let (start, length) = (value.u32()?, value.u32()?);
-            // Zeros stand for a local that has no scope.
+            // Zeros stand for a local without a scope.
             let range = match (start, length) {
                 (0, 0) => [0, 0],
                 _ => {
@@ -211,11 +211,11 @@ impl<'c> OffsetMap<'c> {
     }
 }
 
-/// A new PDB in the making.
+/// A builder for the new PDB.
 pub(crate) struct PdbBuilder<'a, 'm> {
     metadata: &'m Metadata<'a>,
     builder: MetadataBuilder<'a, 'm>,
-    /// Room for one method's sequence points.
+    /// The buffer for one method's sequence points.
     blob: Vec<u8>,
 }
 
@@ -224,8 +224,8 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Self { metadata: &pdb.metadata, builder: MetadataBuilder::new(&pdb.metadata), blob: Vec::new() }
     }
 
-    /// Takes over what is known of all woven methods, whose locals may have new signatures: new records lie where those were
-    /// that they stand for.
+    /// Adds the records of all woven methods, whose locals may have new signatures. A new record takes the place of the old
+    /// one.
     pub(crate) fn put_all(&mut self, methods: Vec<(MethodDebug, Option<Token>)>) -> Result<(), Error> {
         let count = |table| vec![false; self.metadata.tables.count(table) as usize + 1];
         let (mut points, mut custom) = (count(Table::MethodDebugInformation), count(Table::CustomDebugInformation));
@@ -263,9 +263,9 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         Ok(())
     }
 
-    /// The new PDB, which says how many rows the assembly's tables have now, where they had so many `before`.
+    /// Finishes the new PDB. It states the row counts of the woven assembly's tables, in place of `before`.
     pub(crate) fn finish(mut self, before: &RowCounts, assembly: RowCounts, is_embedded: bool) -> Result<NewPdb, Error> {
-        // A row for each method, unless there is none for any.
+        // Each method has a row, unless no method had one.
         let methods = Table::MethodDef as usize;
         if self.metadata.tables.count(Table::MethodDebugInformation) > 0 {
             let nothing = MethodDebugInformation { document: Rid::NONE, sequence_points: Blob::default() };
@@ -274,7 +274,7 @@ impl<'a, 'm> PdbBuilder<'a, 'm> {
         self.builder.growth().beside(before, &assembly).check_tables()?;
         self.builder.set_assembly_counts(assembly);
         let bytes = self.builder.finish()?.to_vec();
-        // Compressing takes long, and room.
+        // The memory is freed before the compression, which needs much.
         drop(self);
         NewPdb::new(bytes, is_embedded)
     }

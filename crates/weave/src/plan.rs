@@ -1,4 +1,4 @@
-//! Which methods are to be woven, before any body is looked at; and which files are refused as a whole.
+//! Selects the methods to weave, before any body is read, and decides which files are refused as a whole.
 
 use std::fmt;
 
@@ -24,36 +24,37 @@ use crate::{
     tracker::{Mark, Tracker},
 };
 
-/// Why a file as a whole is left alone.
+/// The reason for refusing a file as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// It refers to the tracker.
+    /// The file refers to the tracker.
     AlreadyWoven,
-    /// It has the mark of what is woven, and nothing else that woven code has.
+    /// The file has the mark of a woven file, and no other trace of weaving.
     DamagedMark,
-    /// It is the tracker.
+    /// The file is the tracker.
     IsTracker,
-    /// It defines `System.Object`: the tracker itself needs it, so it cannot need the tracker.
+    /// The file defines `System.Object`. The tracker needs that type, so the file cannot depend on the tracker.
     IsCoreLibrary,
-    /// It is a module without a manifest, and the tracker is to be in it: its assembly's other modules would not find it.
+    /// The file is a module without a manifest, and the tracker is to be embedded. The assembly's other modules would not
+    /// find it.
     NoManifest,
-    /// The tracker refers to it, and is to be in it.
+    /// The tracker refers to the file's assembly, and is to be embedded in it.
     TrackerNeeds,
-    /// The tracker is to be in it, and its type parameters would lie among those of this, which have numbers.
+    /// The tracker is to be embedded, and its type parameters would have to be numbered among the file's own.
     TypeParameters,
-    /// Native code made by NGen or another precompiler, which cannot be taken out.
+    /// The file has native code from NGen or another precompiler that cannot be removed.
     Precompiled,
-    /// A reference leads nowhere, and would lead to what weaving adds. Only weaving tells: see [`Refusal::of`].
+    /// A dangling reference would point to metadata that weaving adds. Only weaving detects this: see [`Refusal::of`].
     Dangling(Place),
 }
 
 impl Refusal {
-    /// What weaving refused the file for, if that is what an error says.
+    /// The refusal that an error of weaving stands for, if it does.
     pub fn of(error: &Error) -> Option<Self> {
         if let ErrorKind::Dangling(place) = error.kind() { Some(Self::Dangling(*place)) } else { None }
     }
 
-    /// A word for scripts; it never changes.
+    /// The stable identifier of the refusal, for scripts.
     pub fn code(self) -> &'static str {
         match self {
             Self::AlreadyWoven => "already-woven",
@@ -95,49 +96,49 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What is to become of each method.
+/// The decisions for all methods of a module.
 #[derive(Debug)]
 pub struct Plan {
-    /// By MethodDef row number less one: woven, or left alone for a reason.
+    /// Whether each method is woven, or the reason for skipping it. Indexed by MethodDef row number minus one.
     pub methods: Vec<Result<(), Reason>>,
-    /// What compilers made of what was written.
+    /// The compiler-generated methods and state machines.
     pub(crate) made: Made,
-    /// What holds for the methods.
+    /// The options that hold for each method.
     pub(crate) choices: Choices,
-    /// Which of them only call what is skipped.
+    /// The methods that only call skipped methods.
     pub(crate) forwarders: Forwarders,
 }
 
-/// What holds for each method that is selected.
+/// The options that hold for each selected method.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
-    /// By MethodDef row number less one; empty if the same holds for all.
+    /// The options of each method, by MethodDef row number minus one. Empty if the same options hold for all.
     by_method: Vec<Holds>,
     for_all: Holds,
 }
 
 impl Choices {
-    /// What holds for a method.
+    /// The options that hold for a method.
     pub(crate) fn of(&self, method: Rid<MethodDef>) -> Holds {
         let index = (method.get() as usize).wrapping_sub(1);
         self.by_method.get(index).copied().unwrap_or(self.for_all)
     }
 }
 
-/// What selects methods.
+/// The patterns that select methods.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Only what these name; everything if there are none.
+    /// Selects only the methods that these patterns name. Empty selects all.
     pub include: Vec<Pattern>,
-    /// Not what these name, even if it is included.
+    /// Leaves out the methods that these patterns name, even included ones.
     pub exclude: Vec<Pattern>,
 }
 
-/// Types that the tracker's fast path calls where they are not part of the core library: woven, they would call it back
-/// for ever.
+/// Types that the tracker's fast path calls. Outside the core library they could be woven, and would then call the tracker
+/// in an endless recursion.
 const TRACKER_CALLEES: &[&str] = &["System.Diagnostics.Stopwatch"];
 
-/// Whether a file must be left alone as a whole.
+/// The reason for refusing a file as a whole, if there is one.
 pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
     if tracker.is_in(metadata) {
         return Some(Refusal::AlreadyWoven);
@@ -154,14 +155,14 @@ pub fn refusal(image: &Image<'_>, metadata: &Metadata<'_>, tracker: &Tracker) ->
     (image.precompiled() == Some(Precompiled::Other)).then_some(Refusal::Precompiled)
 }
 
-/// Whether a file must be left alone where the tracker is to be in it.
+/// The reason for not embedding the tracker in a file, if there is one.
 pub fn embedding_refusal(metadata: &Metadata<'_>, tracker: &Tracker) -> Option<Refusal> {
     let Some(assembly) = metadata.assembly() else { return Some(Refusal::NoManifest) };
     let name = metadata.name(assembly.name).ok()?;
     if tracker.refers_to(&name) {
         return Some(Refusal::TrackerNeeds);
     }
-    // They are in the order of their owners, types and methods by their rows; the tracker's methods come behind the assembly's.
+    // GenericParam rows are sorted by owner. The tracker's methods come after the assembly's own.
     let first = metadata.tables.count(Table::MethodDef).checked_add(tracker.first_generic_method()?)?;
     let is_behind =
         |row: &GenericParam| row.owner.token().and_then(Token::rid_in::<TypeDef>).is_some_and(|rid| rid.get() > first);
@@ -176,7 +177,7 @@ fn defines_object(metadata: &Metadata<'_>) -> bool {
     })
 }
 
-/// Whether an assembly is there to be compiled against alone: what it says of itself (II.22.10).
+/// Whether an assembly is a reference assembly, by its custom attributes (II.22.10).
 fn is_reference_assembly(metadata: &Metadata<'_>) -> bool {
     let assembly = Token::new(Table::Assembly, 1);
     let attributes = metadata.tables.rows::<CustomAttribute>().filter(|(_, row)| row.parent.token() == Some(assembly));
@@ -194,7 +195,8 @@ impl Plan {
         Self::with_pdb(image, metadata, options, None)
     }
 
-    /// The same where patterns may name source files: those of the PDB beside the image, or in it.
+    /// Decides as [`new`](Self::new) does. Patterns may also name source files of the PDB, which is beside the image or
+    /// embedded.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -235,8 +237,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The method by whose id calls of one are recorded where no body is rewritten: the method that a person wrote, for the
-    /// steps of its iterator. None if it is left alone.
+    /// The method under whose id calls of a method are recorded where no body is rewritten. For the steps of an iterator,
+    /// that is its kickoff method. `None` if the method is skipped.
     pub fn recorded_as(&self, image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>) -> Option<Rid<MethodDef>> {
         let planned = (method.get() as usize).checked_sub(1).and_then(|index| self.methods.get(index));
         planned.filter(|planned| planned.is_ok())?;
@@ -250,12 +252,12 @@ impl Plan {
         Some(iterator.and_then(|step| step.kickoff).unwrap_or(method))
     }
 
-    /// How many methods are to be woven.
+    /// The number of methods to weave.
     pub fn selected(&self) -> usize {
         self.methods.iter().filter(|method| method.is_ok()).count()
     }
 
-    /// What a C++/CLI image does while it is being loaded: no other assembly can be loaded then.
+    /// Skips the methods that run while a C++/CLI image is being loaded. No other assembly can be loaded at that time.
     fn leave_start_of_mixed_mode(&mut self, metadata: &Metadata<'_>) -> Result<(), ecma335::Error> {
         // Global functions belong to the first type, `<Module>` (II.22.37).
         for rid in metadata.children::<TypeDef, MethodDef>(Rid::new(1)) {
@@ -329,12 +331,12 @@ impl Plan {
     }
 }
 
-/// What patterns name a method by.
+/// The names by which patterns match a method.
 #[derive(Debug)]
 pub struct MethodNames<'n> {
-    /// Its type's full name.
+    /// The full name of the declaring type.
     pub type_name: &'n str,
-    /// Its own.
+    /// The method's own name.
     pub name: String,
     source: Option<identity::SourceName>,
     metadata: &'n Metadata<'n>,
@@ -342,13 +344,14 @@ pub struct MethodNames<'n> {
 }
 
 impl MethodNames<'_> {
-    /// The names that patterns may know it by: `Type::Method`.
+    /// The names that patterns may match: `Type::Method`.
     fn called(&self) -> Vec<String> {
         let written = self.source.as_ref().map(|source| format!("{}::{}", source.type_name, source.method));
         std::iter::once(format!("{}::{}", self.type_name, self.name)).chain(written).collect()
     }
 
-    /// Whether a pattern names it. What the compiler made of a method goes by that method's name too.
+    /// Whether a pattern names the method. A compiler-generated method also matches by the name of the method it was made
+    /// for.
     pub fn are_of(&self, pattern: &Pattern) -> bool {
         let has_parameters = || pattern.parameters().is_none_or(|parameters| parameters.are_of(self.metadata, self.method));
         let is_named = pattern.matches(self.type_name, &self.name)
@@ -357,13 +360,13 @@ impl MethodNames<'_> {
     }
 }
 
-/// Names a method, if it is asked to.
+/// A function that returns a method's names when they are needed.
 pub type Naming<'n> = &'n dyn Fn() -> Result<MethodNames<'n>, Error>;
 
-/// Does something for each method that belongs to a type, by its row number less one.
+/// Calls a function for each method that belongs to a type, with its row number minus one.
 ///
 /// # Errors
-/// If names cannot be read, or what is done fails.
+/// If names cannot be read, or the function fails.
 pub fn for_each_method(
     metadata: &Metadata<'_>,
     mut action: impl FnMut(usize, Naming<'_>) -> Result<(), Error>,

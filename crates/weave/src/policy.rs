@@ -1,5 +1,5 @@
-//! What is left alone unless it is asked for: where a probe would take longer than what it measures, or measure nothing that
-//! a person wrote.
+//! Decides which methods are skipped by default: those where a probe would take longer than the method, or would measure no
+//! source code.
 
 use ecma335::{
     MethodBody, OpCode, Token,
@@ -8,13 +8,13 @@ use ecma335::{
 
 use crate::{made::Origin, reason::Reason, rules::Worth};
 
-/// Bodies up to this size are short, in bytes of IL.
+/// The size in bytes of IL up to which a body is short.
 pub const MIN_IL: u32 = 24;
 
-/// Why a method is left alone by its body, if it is.
+/// The reason for skipping a method because of its body, if there is one.
 ///
-/// Hooks are of what was written, and an iterator is, though its body is not. Whether it only calls methods that are skipped,
-/// [`Forwarders`](crate::forwarders::Forwarders) know.
+/// Hooks apply to methods of the source code, so an iterator's kickoff method has them despite its compiler-generated body.
+/// [`Forwarders`](crate::forwarders::Forwarders) find the methods that only call skipped methods.
 pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &MethodBody<'_>, forwards: bool) -> Option<Reason> {
     let Worth::Above(limit) = worth else { return None };
     let size = body.il.len() as u32;
@@ -27,7 +27,7 @@ pub(crate) fn left_alone(worth: Worth, origin: Origin, has_hooks: bool, body: &M
     }
 }
 
-/// Whether an accessor does nothing but read or write what it is of.
+/// Whether an accessor does nothing but read or write its value.
 fn is_trivial(body: &MethodBody<'_>) -> bool {
     use OpCode::{Ldfld, Ldflda, Ldobj, Ldsfld, Ldsflda, Ldstr, Ret, Stfld, Stobj, Stsfld, Volatile};
     let moves =
@@ -37,12 +37,12 @@ fn is_trivial(body: &MethodBody<'_>) -> bool {
             let info = instruction.info;
             let is_load_or_store = info.implicit.is_some() || matches!(info.operand, Operand::VarS | Operand::Var);
             let is_constant = matches!(info.operand, Operand::I1 | Operand::I4 | Operand::I8 | Operand::R4 | Operand::R8);
-            // An unconditional branch, as unoptimised code has before its `ret`, goes on.
+            // Unoptimised code has an unconditional branch to the next instruction before its `ret`.
             moves(info.opcode) || is_load_or_store || is_constant || info.opcode == OpCode::Nop || info.flow == Flow::Branch
         })
 }
 
-/// Whether a body calls nothing but what it may, has no loop, and does nothing else that may take any time.
+/// Whether a body only makes allowed calls, has no loop, and contains no other instruction that may take long.
 pub(crate) fn is_bounded(body: &MethodBody<'_>, may_call: &mut dyn FnMut(Token) -> bool) -> bool {
     use OpCode::{Cpblk, Initblk, Jmp, Ldftn, Ldvirtftn, Localloc, Newarr};
     body.instructions().all(|instruction| {

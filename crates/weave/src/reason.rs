@@ -1,74 +1,74 @@
-//! Why a method was left alone. Each reason has a code that scripts can rely on.
+//! The reasons for skipping a method. Each has a code that scripts can rely on.
 
 use ilrewrite::RewriteError;
 
 use crate::rules::Source;
 
-/// Why a method ships as it was.
+/// The reason that a method keeps its original body.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Reason {
-    /// No IL: abstract, `extern`, or made by the runtime.
+    /// The method has no IL: it is abstract, `extern`, or implemented by the runtime.
     #[error("it has no IL body")]
     NoBody,
-    /// Native code in an image of both.
+    /// The body is native code in a mixed-mode image.
     #[error("its body is native code")]
     NativeCode,
-    /// Its assembly is one to compile against: its bodies never run.
+    /// The assembly is a reference assembly: its bodies never run.
     #[error("its assembly is one to compile against, and never runs")]
     ReferenceAssembly,
-    /// It runs while a C++/CLI image is being loaded.
+    /// The method runs while a C++/CLI image is being loaded.
     #[error("it runs while the image is being loaded, when no other assembly can be")]
     ImageStart,
-    /// No `--include` names it.
+    /// No `--include` names the method.
     #[error("no --include names it")]
     NotIncluded,
-    /// An `--exclude` names it, or a rule.
+    /// An `--exclude` or a rule names the method.
     #[error("{} names it", match _0 { Source::Rule(place, _) => format!("rule {}", place + 1), _ => "an --exclude".into() })]
     Excluded(Source),
-    /// Code says so of itself.
+    /// The method, its type or its assembly has the attribute `NoInstrument`.
     #[error("it has the attribute NoInstrument, or its type or assembly has")]
     Marked,
-    /// The tracker itself calls it.
+    /// The tracker calls the method.
     #[error("the tracker itself calls it")]
     TrackerCallee,
-    /// Hooks are in its assembly: woven, they would call themselves for ever.
+    /// The assembly contains hooks. Woven, a hook would call itself in an endless recursion.
     #[error("hooks are in its assembly")]
     Hook,
-    /// The compiler made it, of nothing that a person wrote.
+    /// The method is compiler-generated, with no counterpart in the source.
     #[error("the compiler made it, without a body of the user's (--all weaves it)")]
     Generated,
-    /// Hooks are called where what was written is called, not where a state machine goes on.
+    /// The method is a step of a state machine. Hooks are called in the kickoff method instead.
     #[error("it is a step of a state machine: hooks are in the method that was written")]
     Step,
-    /// The runtime suspends it, and native probes do not follow it.
+    /// The method is runtime-async, and native probes do not follow it.
     #[error("the runtime suspends it (runtime-async), and attach does not follow that: use run or instrument")]
     RuntimeAsync,
-    /// It reads or writes a field, and no more.
+    /// The method only reads or writes a field.
     #[error("it is an accessor that only reads or writes (--all weaves it)")]
     Accessor,
-    /// It is short, has no loop and calls nothing, or only what is skipped too.
+    /// The method is short, has no loop, and calls nothing, or only skipped methods.
     #[error(
         "{size} bytes of IL without a loop{}, limit {limit}: a probe takes longer (--min-il 0 weaves it)",
         if *forwards { ", which only calls methods that are skipped" } else { " or a call" }
     )]
     Short {
-        /// How many bytes of IL it has.
+        /// The size of the body in bytes of IL.
         size: u32,
-        /// How many it has to have more than.
+        /// The size in bytes of IL up to which bodies are skipped.
         limit: u32,
-        /// Whether it calls what is skipped.
+        /// Whether the method calls skipped methods.
         forwards: bool,
     },
-    /// Many methods have the same large body, which weaving would make many of.
+    /// Many methods share the same large body. Weaving would make a copy for each.
     #[error("it shares its body with others, and there are too many to give each its own")]
     SharedBody,
-    /// Its body cannot be rewritten for certain.
+    /// The body cannot be rewritten for certain.
     #[error(transparent)]
     Body(#[from] RewriteError),
 }
 
 impl Reason {
-    /// A word for scripts; it never changes.
+    /// The stable code of the reason, for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoBody => "no-body",
@@ -90,7 +90,7 @@ impl Reason {
         }
     }
 
-    /// Whether the user asked for it or nothing could be measured anyway; the others are findings.
+    /// Whether the reason is the user's choice or nothing could be measured. The other reasons are findings.
     pub fn is_expected(&self) -> bool {
         !matches!(self, Self::SharedBody | Self::Body(_))
     }

@@ -1,4 +1,4 @@
-//! Weaving again: what a woven module has to be, if it is its original and the probes and nothing else.
+//! Weaves an original again. The result shows the contents that a woven module must have if only probes were added.
 
 use ecma335::{Error, Image, Metadata};
 
@@ -9,23 +9,23 @@ use crate::{
     tracker::{Mark, Tracker},
 };
 
-/// An original, woven again.
+/// An original that was woven again.
 #[derive(Debug)]
 pub struct Rewoven<'a> {
-    /// What became of it.
+    /// The woven module.
     pub woven: Woven<'a>,
-    /// Whether the mark has the original's own key. If not, the module was woven of another; the method ids here have the
-    /// mark's key all the same, so that what differs is the code.
+    /// Whether the mark has the original's own key. If not, the module was woven from another original. The method ids here
+    /// use the mark's key in any case, so that only the code differs.
     pub is_its_original: bool,
 }
 
-/// Why an original cannot be woven again.
+/// The reason that an original cannot be woven again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReweaveError {
-    /// The mark has options of another version, or none.
+    /// The mark has the options of another version, or invalid ones.
     #[error("its mark cannot be followed: {0}")]
     Options(#[from] OptionsError),
-    /// Nobody could have woven it.
+    /// The original would have been refused.
     #[error("the original cannot be woven: {0}")]
     Refused(Refusal),
     /// The file as a whole cannot be written.
@@ -33,11 +33,11 @@ pub enum ReweaveError {
     Unwritable(#[from] Error),
 }
 
-/// Weaves an original as the mark of a woven module says that it was woven: by the same options, under the same tool's name.
-/// The PDB that is to follow is the original's, if it is at hand.
+/// Weaves an original with the options and the tool's name from the mark of a woven module. The PDB to update is the
+/// original's, if it is given.
 ///
 /// # Errors
-/// If no such module can be.
+/// If the mark cannot be followed, or the original cannot be woven.
 pub fn reweave<'a>(
     image: &Image<'a>,
     metadata: &Metadata<'a>,

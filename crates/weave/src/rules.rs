@@ -1,22 +1,22 @@
-//! Rules: what holds for some methods and not for others. They are read in order; of those that name a method, the last that
-//! says something of an option is who decides it.
+//! Rules set options for some methods. They are read in order. The last rule that names a method and sets an option decides
+//! that option.
 
 use ilrewrite::LeaveMode;
 
 use crate::{candidates::Candidates, capture::Captured, hooks::Hooks, options::Options, pattern::Pattern, reason::Reason};
 
-/// What holds for the methods that its patterns name.
+/// The options for the methods that the patterns name.
 #[derive(Clone, Debug, Default)]
 pub struct Rule {
-    /// Which methods; all if there are none.
+    /// The methods that the rule names. Empty for all methods.
     pub include: Vec<Pattern>,
-    /// Not these, even if they are included.
+    /// The methods that the rule leaves out, even included ones.
     pub exclude: Vec<Pattern>,
-    /// Whether they are woven at all; what `--include` and `--exclude` leave out stays out.
+    /// Whether the methods are woven. Methods that `--include` and `--exclude` leave out stay out.
     pub weave: Option<bool>,
-    /// How the leave probe is reached.
+    /// The way to the leave probe.
     pub leave: Option<LeaveMode>,
-    /// See [`Options::all`]; it replaces a `min_il`, as that does it.
+    /// See [`Options::all`]. It and `min_il` replace each other.
     pub all: Option<bool>,
     /// See [`Options::min_il`].
     pub min_il: Option<u32>,
@@ -26,43 +26,43 @@ pub struct Rule {
     pub capture: Option<Captured>,
 }
 
-/// Who says what holds for a method. Places count from 0.
+/// The source of a method's option. Places count from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// An option that holds for all.
+    /// An option that holds for all methods.
     Option,
     /// A pattern of `--include` or `--exclude`, by its place.
     Pattern(usize),
-    /// A rule, by its place; and the pattern of its `include` that names the method, if it has any.
+    /// A rule, by its place, and the pattern of its `include` that names the method, if it has any.
     Rule(usize, Option<usize>),
 }
 
-/// What holds for a method that is selected, and who says so.
+/// The options of a selected method, each with its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holds {
-    /// The pattern of `--include` that names it, by its place, if there are any.
+    /// The place of the `--include` pattern that names the method, if there are such patterns.
     pub included: Option<usize>,
-    /// How its leave probe is reached.
+    /// The way to the method's leave probe.
     pub leave: (LeaveMode, Source),
-    /// Who says which hooks it has: see [`Options::hooks_of`].
+    /// The source of the method's hooks: see [`Options::hooks_of`].
     pub hooks: Source,
-    /// What is kept of its calls.
+    /// The values captured from the method's calls.
     pub capture: (Captured, Source),
-    /// What its body has to be to be worth a probe.
+    /// The condition for the method's body to be worth a probe.
     pub worth: (Worth, Source),
 }
 
-/// Which bodies are worth a probe.
+/// The bodies that are worth a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Worth {
-    /// All of them: `--all`.
+    /// All bodies: `--all`.
     All,
-    /// Those of more bytes of IL, with a loop or a call, of what a person wrote: `--min-il`.
+    /// Bodies from source code with more than this many bytes of IL, or with a loop or a call: `--min-il`.
     Above(u32),
 }
 
 impl Holds {
-    /// What the options say of a method that no rule names.
+    /// The options of a method that no rule names.
     pub(crate) fn of(options: &Options) -> Self {
         Self {
             included: None,
@@ -80,27 +80,27 @@ impl Worth {
     }
 }
 
-/// Says what holds in one assembly.
+/// Chooses the options of the methods of one assembly.
 pub(crate) struct Chooser<'o> {
     options: &'o Options,
-    /// The lists of `--exclude` and `--include`, and of each rule the same.
+    /// The lists of `--exclude` and `--include`, then the same two lists of each rule.
     lists: Vec<&'o [Pattern]>,
-    /// The patterns that may name a method of the assembly, by their numbers in all lists.
+    /// The patterns that may name a method of the assembly, by their numbers across all lists.
     candidates: Candidates,
-    /// The number of each list's first.
+    /// The number of the first pattern of each list.
     starts: Vec<usize>,
-    /// The rules that hold for all methods but those that they exclude, by their places.
+    /// The places of the rules that hold for all methods except excluded ones.
     for_all: Vec<usize>,
 }
 
-/// The places of lists.
+/// The places of the two lists.
 const EXCLUDE: usize = 0;
 const INCLUDE: usize = 1;
-/// How many each rule has, and the options.
+/// The number of lists of the options, and of each rule.
 const LISTS: usize = 2;
 
 impl<'o> Chooser<'o> {
-    /// Of an assembly of this name. None if the same holds for all methods.
+    /// A chooser for the assembly of this name. `None` if the same options hold for all methods.
     pub(crate) fn new(options: &'o Options, assembly: &str) -> Option<Self> {
         let Options { selection, rules, .. } = options;
         if selection.include.is_empty() && selection.exclude.is_empty() && rules.is_empty() {
@@ -115,14 +115,14 @@ impl<'o> Chooser<'o> {
         Some(Self { options, candidates, starts, for_all, lists })
     }
 
-    /// The options that hold for a method with these names (`Type::Method`), or why it is left alone.
+    /// The options of a method with these names (`Type::Method`), or the reason for skipping it.
     pub(crate) fn choose<'n>(
         &self,
         called: impl IntoIterator<Item = &'n str>,
         names: &dyn Fn(&Pattern) -> bool,
     ) -> Result<Holds, Reason> {
         let candidates = self.candidates.of(called);
-        // The place of the first in a list that names the method.
+        // The place of the first pattern in a list that names the method.
         let first = |list: usize| {
             let (start, patterns) = (self.starts[list], self.lists[list]);
             let from = candidates.partition_point(|number| *number < start);
@@ -166,7 +166,7 @@ impl<'o> Chooser<'o> {
         left_alone.map_or(Ok(holds), |source| Err(Reason::Excluded(source)))
     }
 
-    /// The places of the rules that may hold for what has these candidates, in their order.
+    /// The places of the rules that may hold for a method with these candidates, in order.
     fn rules(&self, candidates: &[usize]) -> Vec<usize> {
         let lists = candidates.iter().map(|number| self.starts.partition_point(|start| start <= number) - 1);
         let rules = lists.filter_map(|list| (list / LISTS).checked_sub(1));
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((holds.included, holds.worth.1), (Some(1), Source::Rule(0, Some(1))));
     }
 
-    /// A list may be empty, and begins where the next one does.
+    /// A list may be empty. It begins at the same number as the next one then.
     #[test]
     fn rules_without_patterns_hold_for_all() {
         let words = "--leave=finally --rule --leave=return --rule --include=B --min-il=3 --rule --exclude=A::D --all";

@@ -1,4 +1,4 @@
-//! What patterns say of methods beside their names: their parameters, attributes, kind, visibility, size and source file.
+//! Conditions of patterns on methods beside their names: parameters, attributes, kind, visibility, size and source file.
 
 use ecma335::{
     Metadata, Rid,
@@ -9,18 +9,18 @@ use regex::Regex;
 
 use crate::pattern::glob;
 
-/// What a method is, beside its name.
+/// A condition on a method beside its name.
 #[derive(Clone, Debug)]
 pub(crate) enum Selector {
-    /// `attribute:Obsolete`: it, or a type that it is in, has an attribute of this name.
+    /// `attribute:Obsolete`: the method, or a type that contains it, has an attribute of this name.
     Attribute(Regex),
     /// `kind:async`
     Kind(Kind),
     /// `visibility:public`
     Visibility(Visibility),
-    /// `il:100..` or `il:..24`: so many bytes of IL.
+    /// `il:100..` or `il:..24`: the least and the largest size in bytes of IL.
     Size(u32, u32),
-    /// `file:src/Legacy/*`: the PDB says that it is in this file.
+    /// `file:src/Legacy/*`: the method's source file in the PDB.
     File(Regex),
 }
 
@@ -41,38 +41,38 @@ macro_rules! words {
     };
 }
 words! {
-    /// What of a program a method is.
+    /// The kind of a method.
     Kind {
-        /// Of a property or an event.
+        /// An accessor of a property or an event.
         Accessor = "accessor",
-        /// Of a type or of its instances.
+        /// A constructor of instances, or of the type.
         Constructor = "constructor",
-        /// The compiler made it.
+        /// A compiler-generated method.
         Generated = "generated",
-        /// It may wait, and go on later.
+        /// An async method.
         Async = "async",
-        /// It gives its results one by one.
+        /// An iterator, which returns its results one by one.
         Iterator = "iterator",
         /// A function without a name.
         Lambda = "lambda",
     }
 }
 words! {
-    /// Who may call a method.
+    /// The callers that may call a method.
     Visibility {
-        /// Anybody.
+        /// Any caller.
         Public = "public",
-        /// Its type and those derived from it, be it only of this assembly, or all of this assembly too.
+        /// The type and the types derived from it. The assembly may be an additional condition or an addition (II.23.1.10).
         Protected = "protected",
-        /// Its assembly.
+        /// The assembly.
         Internal = "internal",
-        /// Its type.
+        /// The type.
         Private = "private",
     }
 }
 
 impl Selector {
-    /// None if the text is no selector but a name.
+    /// Reads a condition. `None` if the text is a name.
     pub(crate) fn parse(text: &str) -> Option<Result<Self, String>> {
         let (what, value) = text.split_once(':').filter(|(_, value)| !value.starts_with(':'))?;
         let compile = |expression: String| Regex::new(&expression).map_err(|error| error.to_string());
@@ -95,17 +95,17 @@ fn size(range: &str) -> Option<(u32, u32)> {
     (range != "..").then_some((number(low, 0)?, number(high, u32::MAX)?))
 }
 
-/// Parameters as a pattern has them: `(int, *)`.
+/// The parameters of a pattern: `(int, *)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameters(Vec<Regex>);
 
 impl Parameters {
-    /// The name of a pattern that has parameters, and what stands in their brackets.
+    /// The name of a pattern with parameters, and the text between its brackets.
     pub(crate) fn parts(name: &str) -> Option<(&str, &str)> {
         name.strip_suffix(')').and_then(|name| name.rsplit_once('(')).filter(|(name, _)| name.contains("::"))
     }
 
-    /// The name of a pattern, and the parameters behind it, if it has some.
+    /// The name of a pattern, and the parameters after it, if it has some.
     pub(crate) fn split(name: &str) -> (&str, Option<Self>) {
         let Some((name, list)) = Self::parts(name) else { return (name, None) };
         let mut types = vec![String::new()];
@@ -130,7 +130,7 @@ impl Parameters {
         (name, regexes.collect::<Result<_, _>>().ok().map(Self))
     }
 
-    /// Whether a method has these, and no more.
+    /// Whether a method has exactly these parameters.
     pub(crate) fn are_of(&self, metadata: &Metadata<'_>, method: Rid<MethodDef>) -> bool {
         let signature = metadata.row(method).and_then(|row| Signature::parse(metadata.blobs.blob(row.signature)?));
         let Ok(Signature::Method(signature)) = signature else { return false };
@@ -139,7 +139,7 @@ impl Parameters {
     }
 }
 
-/// A type as people write it, without spaces; a type parameter is one of the names that metadata has for it.
+/// A type as in source code, without spaces. A type parameter has any of its names in the metadata.
 fn written(metadata: &Metadata<'_>, ty: &TypeSig) -> String {
     let named = |token: ecma335::schema::TypeDefOrRef| {
         let token = token.token().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Strong names (II.6.2.1.3): what is signed is signed again, or says that it no longer is.
+//! Strong names (II.6.2.1.3): a signed file is signed again, or its flag is cleared.
 
 use ecma335::{Image, ImageWriter, Metadata, flags::cli_flags};
 use rsa::{BigUint, Pkcs1v15Sign, RsaPrivateKey, traits::PublicKeyParts as _};
@@ -6,29 +6,29 @@ use sha1::{Digest, Sha1};
 
 use crate::note::Note;
 
-/// An RSA key pair, as `sn -k` writes it: a private key blob.
+/// An RSA key pair in the format of `sn -k`: a private key blob.
 #[derive(Clone, Debug)]
 pub struct StrongNameKey {
     key: RsaPrivateKey,
 }
 
-/// Why a file is no key pair.
+/// The reason that a file is not a key pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It is a public key alone.
+    /// The file holds only a public key.
     #[error("it holds a public key alone; signing takes the private one")]
     PublicOnly,
-    /// It is something else.
+    /// The file is something else.
     #[error("it is no strong name key pair, as `sn -k` writes one")]
     Malformed,
-    /// The numbers do not make a key.
+    /// The numbers do not form an RSA key.
     #[error("its numbers do not make an RSA key")]
     BadNumbers,
 }
 
-/// A public key as the Assembly table has it begins with two algorithms and a size.
+/// The size of the header of a public key in the Assembly table: two algorithms and a size.
 const PUBLIC_KEY_HEADER: usize = 12;
-/// Kind, version, reserved, algorithm.
+/// The size of the key blob's header: kind, version, reserved, algorithm.
 const BLOB_HEADER: usize = 8;
 const PRIVATE: u8 = 7;
 const PUBLIC: u8 = 6;
@@ -37,7 +37,7 @@ impl StrongNameKey {
     /// Reads a key file.
     ///
     /// # Errors
-    /// If it is no key pair.
+    /// If the file is not a key pair.
     pub fn parse(bytes: &[u8]) -> Result<Self, KeyError> {
         match bytes {
             [PUBLIC, ..] | [0, 0x24, 0, 0, ..] => return Err(KeyError::PublicOnly),
@@ -57,43 +57,43 @@ impl StrongNameKey {
         let exponent = take(4)?;
         let modulus = take(whole)?;
         let primes = vec![take(half)?, take(half)?];
-        // The two exponents and the coefficient follow from the rest.
+        // The two exponents and the coefficient follow from the other numbers.
         take(half * 3)?;
         let private_exponent = take(whole)?;
         let key = RsaPrivateKey::from_components(modulus, exponent, private_exponent, primes);
         Ok(Self { key: key.map_err(|_| KeyError::BadNumbers)? })
     }
 
-    /// Whether an assembly's public key is this one's.
+    /// Whether an assembly's public key belongs to this key pair.
     pub fn fits(&self, public_key: &[u8]) -> bool {
-        // Behind both headers: `RSA1`, the size in bits, the exponent, the modulus.
+        // Both headers are followed by `RSA1`, the size in bits, the exponent and the modulus.
         let modulus = public_key.get(PUBLIC_KEY_HEADER + BLOB_HEADER + 12..).unwrap_or_default();
         !modulus.is_empty() && BigUint::from_bytes_le(modulus) == *self.key.n()
     }
 
-    /// The size of its signatures in bytes.
+    /// The size of a signature in bytes.
     pub fn signature_size(&self) -> usize {
         self.key.size()
     }
 
-    /// The signature of what is given in pieces: PKCS #1 1.5 with SHA-1, the last byte first.
+    /// The signature of content given in pieces: PKCS #1 1.5 with SHA-1, last byte first.
     pub fn sign<'p>(&self, content: impl Iterator<Item = &'p [u8]>) -> Vec<u8> {
         let mut hash = Sha1::new();
         content.for_each(|piece| hash.update(piece));
-        // A key too small for SHA-1 has no signature: 512 bits are enough, and `sn` makes none below 384.
+        // A key too small for SHA-1 gets no signature. 512 bits are enough, and `sn` makes no key below 384.
         let mut signature = self.key.sign(Pkcs1v15Sign::new::<Sha1>(), &hash.finalize()).unwrap_or_default();
         signature.reverse();
         signature
     }
 }
 
-/// The key that an assembly's public key is of.
+/// The key pair of an assembly's public key.
 pub fn key_of<'k>(metadata: &Metadata<'_>, keys: &'k [StrongNameKey]) -> Option<&'k StrongNameKey> {
     let public_key = metadata.blob(metadata.assembly()?.public_key).ok()?;
     keys.iter().find(|key| key.fits(public_key))
 }
 
-/// Has the headers say what the strong name will be, and gives the key to sign with.
+/// Prepares the headers for the new strong name, and returns the key to sign with.
 pub(crate) fn prepare<'k>(
     image: &Image<'_>,
     metadata: &Metadata<'_>,
@@ -108,7 +108,7 @@ pub(crate) fn prepare<'k>(
         notes.push(Note::SignedAgain);
         return Some(key);
     }
-    // Where the signature is zeros, it was signed in public only: nothing was ever to be verified.
+    // A signature of zeros means that the file was public-signed. Such a file was never meant to be verified.
     let was_signed = image.bytes_at(image.cli_header().strong_name).iter().any(|byte| *byte != 0);
     if was_signed && cli.is_strong_name_signed() {
         cli.flags &= !cli_flags::STRONG_NAME_SIGNED;

@@ -1,4 +1,4 @@
-//! The tracker's names: what woven code calls, and the mark a woven module carries.
+//! The tracker's names: the methods that woven code calls, and the mark of a woven module.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ use crate::{
 const NAMESPACE: &str = "Ilinst";
 /// The type whose methods the probes call.
 const PROBE_TYPE: &str = "ProfileInfoTracker";
-/// The type that values are handed to.
+/// The type with the methods that receive captured values.
 const CAPTURE_TYPE: &str = "Capture";
-/// The attribute on the module that says: this one is woven.
+/// The attribute that marks a module as woven.
 const MARK_TYPE: &str = "WovenAttribute";
 /// `native int (int64)`
 const WHEN_ENTERING: (&str, &[u8]) = ("WhenEntering", &[0x00, 0x01, 0x18, 0x0A]);
@@ -57,12 +57,12 @@ const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E
 /// One named argument: the property `Names`, an array of bytes.
 const NAMES_PROPERTY: [u8; 11] = *b"\x01\x00\x54\x1D\x05\x05Names";
 
-/// Who gives the tokens of a module that is to be woven.
+/// A provider of tokens for a module to weave.
 pub trait ModuleTokens: TokenProvider<Error = Error> {
-    /// Gives the module an attribute, by its constructor and its value (II.23.3).
+    /// Adds a custom attribute to the module, with a constructor and a value (II.23.3).
     ///
     /// # Errors
-    /// As those of tokens.
+    /// Those of [`TokenProvider`].
     fn mark(&mut self, constructor: Token, value: &[u8]) -> Result<(), Error>;
 }
 
@@ -77,58 +77,58 @@ impl ModuleTokens for Tokens<'_, '_> {
     }
 }
 
-/// The places of what methods get: see [`Tracker::probes`].
+/// The indices of the probes of methods: see [`Tracker::probes`].
 pub(crate) struct Probes;
 
 impl Probes {
-    /// Most methods.
+    /// The probe of most methods.
     pub(crate) const METHOD: usize = 0;
-    /// A step of an async method.
+    /// The probe of a step of an async method.
     pub(crate) const STEP: usize = 1;
-    /// A method that the runtime suspends.
+    /// The probe of a runtime-async method.
     pub(crate) const RUNTIME_ASYNC: usize = 2;
-    /// The first of those that are no tracker's: hooks.
+    /// The first index of the hooks' probes, which are not the tracker's.
     pub(crate) const OF_HOOKS: usize = 3;
 }
 
-/// The places of what calls get.
+/// The indices of the probes of calls.
 pub(crate) struct SiteProbes;
 
 impl SiteProbes {
-    /// Around a call, as if the method called were woven.
+    /// Around a call, as if the called method were woven.
     pub(crate) const AROUND: usize = 0;
-    /// Before what has a step go on later, in async methods' steps.
+    /// Before a builder call that suspends, in the steps of async methods.
     pub(crate) const AWAIT: usize = 1;
     /// Before the result is set.
     pub(crate) const COMPLETE: usize = 2;
     /// Before the exception is set.
     pub(crate) const FAULT: usize = 3;
-    /// Around what suspends a method, in those that the runtime suspends.
+    /// Around a call that suspends the method, in runtime-async methods.
     pub(crate) const SUSPEND: usize = 1;
 }
 
-/// A tracker assembly: woven code refers to it by its name, or has it in itself.
+/// A tracker assembly. Woven code refers to it by name, or has it embedded.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     name: AssemblyName,
     bytes: Arc<[u8]>,
-    /// The simple names of the assemblies that it refers to.
+    /// The simple names of the assemblies that the tracker refers to.
     references: Vec<String>,
-    /// The row of its first method with type parameters.
+    /// The row of the tracker's first method with type parameters.
     first_generic_method: Option<u32>,
-    /// What is called in its place.
+    /// The native functions to call in place of the tracker.
     native: Option<NativeProbes>,
 }
 
-/// Native functions that do what the tracker does, by their addresses: they are called as managed code is, and keep to what
-/// that may do while a garbage collection waits for it.
+/// The addresses of native functions in place of the tracker's. They are called like managed code, so a garbage collection
+/// waits for them. They do only work that is safe under this condition.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeProbes {
-    /// `native int (int64)`: a method begins; what it returns, the others are passed.
+    /// `native int (int64)`: called as a method begins. Its result is passed to the other functions.
     pub enter: u64,
-    /// `void (native int)`: it ends.
+    /// `void (native int)`: called as the method ends.
     pub leave: u64,
-    /// `void (native int)`: what it called has ended, as it handles an exception.
+    /// `void (native int)`: called as the method handles an exception. The methods it called have ended.
     pub handle: u64,
 }
 
@@ -136,7 +136,7 @@ impl Tracker {
     /// Reads the name from the tracker's own metadata.
     ///
     /// # Errors
-    /// If the bytes are no assembly.
+    /// If the bytes are not an assembly.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let image = Image::parse(bytes)?;
         let metadata = Metadata::parse(image.metadata()?)?;
@@ -147,23 +147,23 @@ impl Tracker {
         Ok(Self { name: AssemblyName::of(&metadata)?, bytes: bytes.into(), references, first_generic_method, native: None })
     }
 
-    /// Native functions in its place: then woven code needs no assembly.
+    /// Sets native functions to call in place of the tracker. Woven code then needs no assembly.
     #[must_use]
     pub fn replaced_by(self, native: NativeProbes) -> Self {
         Self { native: Some(native), ..self }
     }
 
-    /// Whether native functions are in its place.
+    /// Whether native functions replace the tracker.
     pub(crate) fn is_native(&self) -> bool {
         self.native.is_some()
     }
 
-    /// Its simple name.
+    /// The simple name of the tracker.
     pub fn name(&self) -> &str {
         &self.name.name
     }
 
-    /// Whether it refers to the assembly of a simple name.
+    /// Whether the tracker refers to the assembly of a simple name.
     pub(crate) fn refers_to(&self, name: &str) -> bool {
         self.references.iter().any(|reference| reference == name)
     }
@@ -172,13 +172,13 @@ impl Tracker {
         self.first_generic_method
     }
 
-    /// The assembly itself.
+    /// The bytes of the assembly.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether a module has probes or the mark: then it is woven already. One that refers to the tracker for anything else, as
-    /// to pause it, is not.
+    /// Whether a module is woven already: it has probes or the mark. A module that refers to the tracker for another
+    /// purpose, such as pausing it, is not woven.
     pub fn is_in(&self, metadata: &Metadata<'_>) -> bool {
         let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
         let is_this =
@@ -187,7 +187,7 @@ impl Tracker {
         first_embedded(metadata).is_some() || metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
     }
 
-    /// What it has put into methods, whose first value is their id.
+    /// The probes for methods, by the indices in `Probes`. Their first value is the method's id.
     pub fn probes(&self) -> [Probe; 3] {
         if let Some(native) = &self.native {
             return std::array::from_fn(|_| self.native_probe(native));
@@ -243,7 +243,7 @@ impl Tracker {
         }
     }
 
-    /// Adds the rows that all woven code needs; gives what constructs the mark, unless there is to be none.
+    /// Adds the rows that all woven code needs. Returns the mark's constructor, unless there is to be no mark.
     ///
     /// # Errors
     /// If a table or heap is full.
@@ -251,7 +251,8 @@ impl Tracker {
         if self.is_native() {
             return Ok(None);
         }
-        // In an order of their own, whatever is woven: the types first. What probes call comes when it is first called.
+        // The order is the same for any woven code: the types come first. The methods of probes are added at their first
+        // use.
         for name in [PROBE_TYPE, MARK_TYPE] {
             tokens.named_type(&self.class(name))?;
         }
@@ -259,7 +260,7 @@ impl Tracker {
         tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into())).map(Some)
     }
 
-    /// A method that values are handed to.
+    /// A method that receives captured values.
     pub(crate) fn capture_method(&self, name: &str, signature: &[u8]) -> MethodName {
         self.method(CAPTURE_TYPE, name, signature)
     }
@@ -273,36 +274,36 @@ impl Tracker {
     }
 }
 
-/// The first method of the tracker that a woven module has in it; all behind are the tracker's too.
+/// The first method of the embedded tracker in a woven module. All later methods are the tracker's too.
 pub fn first_embedded(metadata: &Metadata<'_>) -> Option<Rid<MethodDef>> {
     embed::first_method(metadata)
 }
 
-/// What the mark on a woven module says.
+/// The contents of a woven module's mark.
 #[derive(Clone, Debug)]
 pub struct Mark<'s> {
-    /// The module's key, which its method ids begin with.
+    /// The module key, which is the first part of its method ids.
     pub module_key: u64,
-    /// The tool and its version.
+    /// The name and version of the tool.
     pub tool: &'s str,
-    /// The options it was woven with.
+    /// The options of weaving.
     pub options: &'s str,
-    /// What it says of the names of methods: see [`WovenNames`](crate::WovenNames). None in a loaded module, whose rows stay.
+    /// The names of methods: see [`WovenNames`](crate::WovenNames). `None` in a loaded module, whose rows do not change.
     pub names: Option<&'s [u8]>,
 }
 
 impl<'s> Mark<'s> {
-    /// The mark that a woven module carries.
+    /// The mark of a woven module.
     pub fn read(metadata: &Metadata<'s>) -> Option<Self> {
         Self::parse(metadata.blob(Self::rows(metadata).next()?.value).ok()?)
     }
 
-    /// Whether a module has one at all, which may be damaged.
+    /// Whether a module has a mark, even a damaged one.
     pub(crate) fn is_in(metadata: &Metadata<'s>) -> bool {
         Self::rows(metadata).next().is_some()
     }
 
-    /// All marks of a module: one that several were merged into may have one of each.
+    /// All marks of a module. A module merged from several may have a mark from each.
     pub fn read_all<'m>(metadata: &'m Metadata<'s>) -> impl Iterator<Item = Self> + use<'s, 'm> {
         Self::rows(metadata).filter_map(|row| Self::parse(metadata.blob(row.value).ok()?))
     }
@@ -350,8 +351,8 @@ impl<'s> Mark<'s> {
     }
 }
 
-/// Which methods of a woven module are woven, by row number less one: those whose bodies call the tracker, or a hook that the
-/// mark names.
+/// Whether each method of a woven module is woven, by row number minus one. A woven method's body calls the tracker, or a
+/// hook from the mark.
 pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
     let is_enter = |name: &[u8]| [WHEN_ENTERING, WHEN_STEPPING, WHEN_STARTING].iter().any(|(enter, _)| enter.as_bytes() == name);
     let options = Mark::read(metadata).and_then(|mark| mark.options.parse::<Options>().ok());
@@ -368,7 +369,7 @@ pub fn woven_methods(image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<bool> {
     };
     let probes = metadata.tables.rows::<MemberRef>().filter(|(_, row)| is_probe(row));
     let mut probes: Vec<Token> = probes.map(|(rid, _)| Token::new(Table::MemberRef, rid.get())).collect();
-    // What is embedded comes behind all that can be woven.
+    // Embedded methods come after all methods that can be woven.
     let own = first_embedded(metadata).map_or(u32::MAX, Rid::get);
     let embedded = metadata.tables.rows::<MethodDef>().skip((own as usize).saturating_sub(1));
     let embedded = embedded.filter(|(_, row)| metadata.strings.string_bytes(row.name).is_ok_and(is_enter));

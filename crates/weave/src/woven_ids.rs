@@ -1,5 +1,5 @@
-//! Where the ids that probes pass are in a woven file. They stay in the code that passes them, whatever a later tool does to the
-//! file: so they lead to a method where its row, which they had when it was woven, does no more.
+//! Finds the ids that probes pass in a woven file. A later tool that renumbers rows keeps the ids in the code. So they
+//! still lead to a method when its row number no longer does.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use identity::MethodId;
 
 use crate::{budget::Budget, made::Made, tracker::first_embedded};
 
-/// What the ids of a module's key lead to: the method that a person wrote, or what a call site calls, each by its token.
+/// The meaning of each id under a module's key: the method of the source code, or the target of a call site, by token.
 pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) -> HashMap<MethodId, Token> {
     let (made, budget) = (Made::find(image, metadata), Budget::of(image.bytes().len()));
     let own = first_embedded(metadata).map_or(u32::MAX, Rid::get);
@@ -25,7 +25,7 @@ pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) ->
             break;
         }
         let written = made.step(rid).and_then(|step| step.kickoff).unwrap_or(rid);
-        // The id of a call, and how many calls are behind it: that of the tracker comes first.
+        // The id of a call site, and the number of calls after it. The first of these calls is the tracker's.
         let mut site = None;
         for instruction in body.instructions().map_while(Result::ok) {
             if instruction.opcode() == OpCode::LdcI8 && MethodId(instruction.value()).module_key() == module_key {
@@ -49,7 +49,7 @@ pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) ->
     found
 }
 
-/// The method of which a token names an instance, or the one that it names.
+/// The generic method of a MethodSpec token. Any other token is returned as it is.
 fn generic(metadata: &Metadata<'_>, token: Token) -> Token {
     let spec = token.rid_in::<MethodSpec>().and_then(|rid| metadata.row(rid).ok());
     spec.and_then(|spec| spec.method.token()).unwrap_or(token)

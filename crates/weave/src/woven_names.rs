@@ -1,5 +1,5 @@
-//! What the mark says of the names of methods that have probes. Ids have the rows that methods had when they were woven, and
-//! trimmers, obfuscators and native compilers give rows other numbers, or leave none: a name by row could be another method's.
+//! The names of methods with probes, as the mark holds them. Ids contain the row numbers at the time of weaving. Trimmers,
+//! obfuscators and native compilers renumber rows, or leave none: the name of a row could be another method's.
 //!
 //! ```text
 //! u8 kind, u32 count, count * (u32 MemberRef row, type, method)    the methods that call sites call
@@ -7,7 +7,7 @@
 //! kind 2: (type, u32 first row, u32 count, count * method)*        the names; empty without probes
 //! ```
 //!
-//! Strings are UTF-8 behind their length, which is compressed (II.23.2), numbers little-endian.
+//! Strings are UTF-8 after their length, which is compressed (II.23.2). Numbers are little-endian.
 
 use std::collections::HashMap;
 
@@ -16,27 +16,27 @@ use identity::{MethodId, TypeCheck, name_check};
 
 use crate::calls::CallTarget;
 
-/// Checks of the names that rows have.
+/// The kind with checks of the names of rows.
 const CHECKS: u8 = 1;
-/// The names themselves.
+/// The kind with the names themselves.
 const NAMES: u8 = 2;
 
-/// The names that a mark has.
+/// The names in a mark.
 #[derive(Clone, Debug, Default)]
 pub struct WovenNames {
     types: Vec<String>,
-    /// By row, in MemberRef and in MethodDef: the place of the type, and the method.
+    /// The index of the type, and the method's name, by row in MemberRef and MethodDef.
     calls: HashMap<u32, (usize, String)>,
     methods: HashMap<u32, (usize, String)>,
-    /// By MethodDef row number less one.
+    /// The checks of names. Indexed by MethodDef row number minus one.
     checks: Vec<u16>,
 }
 
 impl WovenNames {
-    /// Reads what a mark has.
+    /// Reads the names of a mark.
     ///
     /// # Errors
-    /// If it is damaged, or of another version.
+    /// If they are damaged, or of another version.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut cursor = Cursor::new(bytes, FileOffset(0));
         let mut names = Self::default();
@@ -62,13 +62,13 @@ impl WovenNames {
         Ok(names)
     }
 
-    /// The names of a method's type and of itself, if they are there.
+    /// The names of a method's type and of the method, if they are known.
     pub fn name(&self, id: MethodId) -> Option<(&str, &str)> {
         let (class, method) = if id.is_call_site() { &self.calls } else { &self.methods }.get(&id.row())?;
         Some((self.types.get(*class)?, method))
     }
 
-    /// Whether a method that was found goes by the name that this one was woven under, as far as that is known.
+    /// Whether a method's name can be the one that it was woven under. Without a record of it, any name can.
     pub fn is_name_of(&self, id: MethodId, type_name: &str, method: &str) -> bool {
         if let Some(name) = self.name(id) {
             return name == (type_name, method);
@@ -77,8 +77,8 @@ impl WovenNames {
         check.is_none_or(|check| *check == 0 || name_check(type_name, method).is_none_or(|found| found == *check))
     }
 
-    /// The bytes for a mark: of methods that probes name, by MethodDef row number less one, and of what call sites call. Names
-    /// are left out that have no room in so many bytes, as where many share a long one.
+    /// The bytes for a mark: the names of methods with probes, by MethodDef row number minus one, and of call targets.
+    /// Names beyond the size limit are left out, for instance where many methods share a long one.
     ///
     /// # Errors
     /// If a name cannot be read.

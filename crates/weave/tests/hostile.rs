@@ -1,5 +1,5 @@
-//! Files that lie: whatever a number in them says, nothing is made of it that is much larger than the file, no arithmetic
-//! wraps, and what is written passes the output check. These tests are built with overflow checks.
+//! Tests with malformed files. No number in them causes an allocation much larger than the file, and no arithmetic wraps.
+//! Each written file passes the output check. These tests are built with overflow checks.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ fn tracker() -> Tracker {
     Tracker::read(&read("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is an assembly")
 }
 
-/// Weaves a file and reads what was made of it; none if it is refused.
+/// Weaves a file and reads the result. `None` if the file is refused.
 fn weave(file: &[u8], options: &Options) -> Option<(usize, Vec<Result<weave::Shape, Reason>>)> {
     let tracker = tracker();
     let image = Image::parse(file).ok()?;
@@ -42,7 +42,7 @@ fn in_both_layouts(file: &[u8]) -> [Option<usize>; 2] {
     })
 }
 
-/// Where in a file numbers of its headers stand: PE, CLI, metadata root and table stream, debug directory.
+/// The offsets of numbers in a file's headers: PE, CLI, metadata root and table stream, debug directory.
 fn header_numbers(file: &[u8]) -> Vec<usize> {
     let image = Image::parse(file).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
@@ -99,7 +99,7 @@ fn sections_are_aligned_as_loaders_want_them_or_the_file_is_refused() {
         bytes[optional + 36..optional + 40].copy_from_slice(&file.to_le_bytes());
         let [anew, kept] = in_both_layouts(&bytes);
         assert_eq!((anew.is_some(), kept.is_some()), (true, is_woven), "{section:#x}, {file:#x}");
-        // Who lists lays nothing out.
+        // Listing does not lay out the image.
         let image = Image::parse(&bytes).expect("it is an assembly");
         let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
         let (tracker, options) = (tracker(), Options { keep_layout: true, all: true, ..Options::default() });
@@ -156,7 +156,7 @@ fn methods_that_share_a_large_body_are_left_alone_past_a_limit() {
 #[test]
 fn a_body_of_very_many_clauses_takes_no_time_to_speak_of() {
     const COUNT: u32 = 150_000;
-    // nop; leave.s +1; endfinally; for each, and a ret.
+    // `nop; leave.s +1; endfinally` for each clause, and a `ret`.
     let mut il = [0, 0xDE, 1, 0xDC].repeat(COUNT as usize);
     il.push(0x2A);
     let clause = |number: u32| Clause {
@@ -191,7 +191,7 @@ fn lists_that_go_back_and_forth_belong_to_few() {
 
 #[test]
 fn no_code_is_found_at_address_0() {
-    // Without headers in memory, an address of 0 would be one that leads nowhere; and it is no address at all.
+    // Without headers in memory, address 0 would be a dangling one. It means no address at all.
     let mut file = read("samples/hello/bin/hello.exe");
     let image = Image::parse(&file).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");

@@ -1,22 +1,22 @@
-//! The instructions of a body, decoded once: by index and by IL offset.
+//! The decoded instructions of a body, by index and by IL offset.
 
 use ecma335::{
     ErrorKind, MethodBody, OpCode,
     opcode::{Flow, OpCodeInfo, Operand},
 };
 
-/// An instruction, decoded.
+/// A decoded instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) info: &'static OpCodeInfo,
     pub(crate) offset: u32,
-    /// The target of a branch, a token, a constant, or where a switch's targets start.
+    /// The target of a branch, a token, a constant, or the index of a switch's targets.
     pub(crate) operand: u32,
 }
 
-/// A branch or switch leads to the offset.
+/// Set if a branch or switch leads to the offset.
 const TARGET: u32 = 1 << 31;
-/// One that stands before it does.
+/// Set if an earlier branch or switch leads to the offset.
 const FORWARD_TARGET: u32 = 1 << 30;
 const NUMBER: u32 = !(TARGET | FORWARD_TARGET);
 
@@ -24,19 +24,19 @@ const NUMBER: u32 = !(TARGET | FORWARD_TARGET);
 #[derive(Default, Debug)]
 pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
-    /// By IL offset, the end too: the number of the instruction there, from 1, with the bits that say whence control comes.
+    /// For each IL offset, including the end: the number of its instruction, from 1, with the bits for branches to it.
     by_offset: Vec<u32>,
-    /// Counts, each with as many targets behind it.
+    /// The targets of each switch, after their count.
     switches: Vec<u32>,
-    /// Where no opcode of the standard stands. Runtimes mind only if a path comes there.
+    /// The offsets of bytes that are no opcode of the standard. Runtimes reject them only on a path.
     bad: Vec<u32>,
     pub(crate) size: u32,
-    /// Whether a branch or switch leads to itself or to what is before it.
+    /// Whether a branch or switch leads to itself or backward.
     pub(crate) branches_back: bool,
 }
 
 impl Code {
-    /// Decodes a body; where it cannot be, and why.
+    /// Decodes a body. The error gives the offset and the reason.
     pub(crate) fn read(&mut self, body: &MethodBody<'_>) -> Result<(), (u32, String)> {
         self.instructions.clear();
         self.switches.clear();
@@ -48,7 +48,7 @@ impl Code {
         let mut start = 0;
         while let Err((offset, error)) = self.read_from(body, start) {
             let ErrorKind::BadOpCode(number) = error else { return Err((offset, error.to_string())) };
-            // It stands for itself alone, as a `nop` would.
+            // An unknown opcode counts as an instruction without an operand, like `nop`.
             self.bad.push(offset);
             self.put(Instruction { info: OpCode::Nop.info(), offset, operand: 0 });
             start = offset + if number > 0xFF { 2 } else { 1 };
@@ -63,7 +63,7 @@ impl Code {
         }
     }
 
-    /// Notes at an offset that a branch leads there.
+    /// Marks an offset as the target of a branch.
     fn mark(&mut self, from: u32, target: u32) {
         let is_forward = from < target;
         self.branches_back |= !is_forward;
@@ -72,7 +72,7 @@ impl Code {
         }
     }
 
-    /// Decodes from an offset on, up to the first instruction that cannot be.
+    /// Decodes from an offset on, up to the first instruction that cannot be decoded.
     fn read_from(&mut self, body: &MethodBody<'_>, start: u32) -> Result<(), (u32, ErrorKind)> {
         let mut end = start;
         for decoded in body.instructions_from(start) {
@@ -121,7 +121,7 @@ impl Code {
         self.instructions.iter().any(is_it)
     }
 
-    /// Where no opcode of the standard stands.
+    /// The offsets of bytes that are no opcode of the standard.
     pub(crate) fn bad(&self) -> &[u32] {
         &self.bad
     }
@@ -137,7 +137,7 @@ impl Code {
         self.instructions.get(index.checked_sub(1)?)
     }
 
-    /// The prefixes of an instruction (III.2), by its index, from the last one.
+    /// The prefixes of an instruction (III.2), by its index. The last prefix comes first.
     pub(crate) fn prefixes(&self, index: usize) -> impl Iterator<Item = &Instruction> {
         let before = self.instructions.get(..index).unwrap_or_default();
         before.iter().rev().take_while(|instruction| instruction.info.flow == Flow::Prefix)
@@ -148,7 +148,7 @@ impl Code {
         self.has(offset, TARGET)
     }
 
-    /// Whether one that stands before the offset leads there.
+    /// Whether a branch or switch before an offset leads to it.
     pub(crate) fn is_forward_target(&self, offset: u32) -> bool {
         self.has(offset, FORWARD_TARGET)
     }
@@ -157,12 +157,12 @@ impl Code {
         self.by_offset.get(offset as usize).is_some_and(|slot| slot & bit != 0)
     }
 
-    /// Whether an instruction starts at an offset, or it is the end.
+    /// Whether an instruction starts at an offset, or the code ends there.
     pub(crate) fn is_boundary(&self, offset: u32) -> bool {
         self.by_offset.get(offset as usize).is_some_and(|slot| slot & NUMBER > 0)
     }
 
-    /// Where a branch or switch leads.
+    /// The targets of a branch or switch.
     pub(crate) fn targets<'s>(&'s self, instruction: &'s Instruction) -> &'s [u32] {
         match instruction.info.operand {
             Operand::Branch | Operand::BranchS => std::slice::from_ref(&instruction.operand),

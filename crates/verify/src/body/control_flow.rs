@@ -1,5 +1,5 @@
-//! Where control may go between protected blocks and handlers (III.1.7.3), in code that is never reached too: the CLR's
-//! compiler looks at all of it.
+//! Checks of control flow between protected blocks and handlers (III.1.7.3). They include unreachable code, since the CLR's
+//! compiler reads all of it.
 
 use ecma335::{MethodBody, OpCode, Table, Token, body::ClauseKind, nesting::Nesting, opcode::Flow};
 
@@ -12,7 +12,7 @@ use crate::{
     rule::{Rule, rule},
 };
 
-/// Checks one body whose clauses are sound.
+/// Checks one body whose clauses are valid.
 pub(crate) fn check(context: &Context<'_>, token: Token, body: &MethodBody<'_>, code: &Code) {
     let regions = Regions::new(body);
     if let Some(last) = code.instructions.last().filter(|last| last.info.flow.falls_through()) {
@@ -47,7 +47,7 @@ fn is_prefix(instruction: &Instruction) -> bool {
     instruction.info.flow == Flow::Prefix
 }
 
-/// III.2.4: what the prefix makes of a call and its `ret` cannot be made of anything else.
+/// III.2.4: the prefix makes a tail call only of a call directly followed by `ret`.
 fn check_tail(context: &Context<'_>, token: Token, regions: &Regions, code: &Code, index: usize) {
     let rest = code.instructions.get(index..).unwrap_or_default();
     let Some(tail) = rest.first() else { return };
@@ -60,7 +60,7 @@ fn check_tail(context: &Context<'_>, token: Token, regions: &Regions, code: &Cod
     }
 }
 
-/// Whether control may go from one instruction to another.
+/// Checks the transfer of control from one instruction to another.
 fn check_way(context: &Context<'_>, token: Token, regions: &Regions, from: u32, to: u32, is_leave: bool) {
     if regions.is_empty() {
         return;
@@ -68,7 +68,7 @@ fn check_way(context: &Context<'_>, token: Token, regions: &Regions, from: u32, 
     let left = regions.around(from).take_while(|region| !region.holds(to)).find_map(|region| left(region, is_leave));
     let broken = left.or_else(|| {
         let mut entered = regions.around(to).take_while(|region| !region.holds(from));
-        // A catch handler may leave for any place in the block that it is of.
+        // A catch handler may leave to any place in its protected block.
         let is_of = |region: &Region| {
             let is_it = |other: &Region| other.block == Block::Catch && other.of == region.of;
             is_leave && regions.around(from).take_while(|other| !other.holds(to)).any(is_it)
@@ -84,7 +84,7 @@ fn check_way(context: &Context<'_>, token: Token, regions: &Regions, from: u32, 
     }
 }
 
-/// What is broken by the way out of a region.
+/// The rule that leaving a region breaks, if it breaks one.
 fn left(region: &Region, is_leave: bool) -> Option<&'static Rule> {
     match region.block {
         Block::Try | Block::Catch if is_leave => None,
@@ -93,7 +93,7 @@ fn left(region: &Region, is_leave: bool) -> Option<&'static Rule> {
     }
 }
 
-/// Instructions that end a method or a handler are in what they end, and `localloc` is in no handler.
+/// Checks that instructions that end a method or a handler are inside of it, and that no handler has a `localloc`.
 fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpCode, offset: u32) {
     let innermost = || regions.around(offset).next();
     let is_in = |block: Block| innermost().is_some_and(|region| region.block == block);
@@ -116,7 +116,7 @@ fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpC
     }
 }
 
-/// II.25.4.6, I.12.4.2: clauses lead to instructions and nest, inner ones first. Whether all is well.
+/// II.25.4.6, I.12.4.2: clauses begin and end at instructions and nest, inner ones first. Returns whether all are valid.
 pub(crate) fn check_clauses(context: &Context<'_>, token: Token, body: &MethodBody<'_>, code: &Code) -> bool {
     let mut is_sound = true;
     for (number, clause) in body.clauses.iter().enumerate() {

@@ -20,18 +20,18 @@ use crate::{
     types::{merge, resolve, value_kind::ValueKind},
 };
 
-/// Where in the arena the stack of an instruction is, and whether `this` is initialized; none if no path has come there yet.
+/// The place of an instruction's stack in the arena, and whether `this` is initialized. `None` if no path has reached it.
 type State = Option<(usize, usize, bool)>;
 
-/// Follows the paths of one body after the other; it keeps its room.
+/// Follows the paths of bodies, one body after another. It reuses its buffers.
 pub(crate) struct Dataflow<'c> {
     stack: EvalStack<'c>,
     states: Vec<State>,
     arena: Vec<StackValue>,
     work: Vec<usize>,
-    /// In a constructor, where protected blocks and their handlers start.
+    /// In a constructor, the starts of protected blocks and of their handlers.
     handlers: Vec<(u32, u32)>,
-    /// Where protected blocks start, in order.
+    /// The starts of protected blocks, sorted.
     blocks: Vec<u32>,
 }
 
@@ -53,12 +53,12 @@ impl<'c> Dataflow<'c> {
         Self { stack, states: Vec::new(), arena: Vec::new(), work: Vec::new(), handlers: Vec::new(), blocks: Vec::new() }
     }
 
-    /// How many values of the last body were taken to fit.
+    /// The number of values in the last body that were assumed to fit.
     pub(crate) fn assumed(&self) -> usize {
         self.stack.assumed
     }
 
-    /// Follows every path from the start, and from each handler.
+    /// Follows every path from the entry, and from each handler.
     pub(crate) fn run(&mut self, method: &Method<'_>, code: &Code) {
         self.stack.token = method.token;
         self.stack.owner = method.owner;
@@ -81,7 +81,7 @@ impl<'c> Dataflow<'c> {
                 let filter = if let ClauseKind::Filter(filter) = clause.kind { Some(filter) } else { None };
                 self.handlers.extend(filter.iter().chain([&clause.handler_offset]).map(|start| (clause.try_offset, *start)));
             }
-            // The exception object is on the stack of those who want to see it (III.1.7.5).
+            // The exception object is on the stack of filters and catch handlers (III.1.7.5).
             let tokens = self.stack.tokens;
             let object = || StackValue::new(ValueKind::Object, resolve::system(&tokens.types, "Object"));
             match clause.kind {
@@ -121,7 +121,7 @@ impl<'c> Dataflow<'c> {
         Ok(())
     }
 
-    /// Starts a path with nothing on the stack, or with an exception.
+    /// Starts a path with an empty stack, or with an exception.
     fn enter(&mut self, code: &Code, offset: u32, exception: Option<StackValue>) {
         self.stack.offset = offset;
         self.stack.values.clear();
@@ -129,7 +129,7 @@ impl<'c> Dataflow<'c> {
         let _ = self.reach(code, offset);
     }
 
-    /// Follows a path until it ends, or comes to where another has been.
+    /// Follows a path until it ends, or joins an earlier one.
     fn follow(&mut self, method: &Method<'_>, code: &Code, start: usize) -> Result<(), Stop> {
         let state = self.states.get(start).copied().flatten().unwrap_or_default();
         self.stack.values.clear();
@@ -167,7 +167,7 @@ impl<'c> Dataflow<'c> {
                 return Ok(());
             }
             index += 1;
-            // That the last instruction ends the body is looked at whether a path comes there or not.
+            // Another rule checks the end of the body, for unreachable code too.
             let Some(next) = code.instructions.get(index) else { return Err(Stop::Found) };
             if self.states.get(index).copied().flatten().is_some() {
                 return self.reach(code, next.offset);
@@ -187,7 +187,7 @@ impl<'c> Dataflow<'c> {
         code.targets(instruction).iter().try_for_each(|target| self.reach(code, *target))
     }
 
-    /// Remembers the stack for an instruction.
+    /// Records the stack for an instruction.
     fn note(&mut self, index: usize) {
         let start = self.arena.len();
         self.arena.extend_from_slice(&self.stack.values);
@@ -196,7 +196,7 @@ impl<'c> Dataflow<'c> {
         }
     }
 
-    /// III.1.7.5: what is on the stack can be told from the code before a place.
+    /// III.1.7.5: a forward pass over the code determines the stack at each place.
     fn check_backward_branches(&mut self, method: &Method<'_>, code: &Code) {
         if !code.branches_back {
             return;
@@ -219,7 +219,7 @@ impl<'c> Dataflow<'c> {
         }
     }
 
-    /// Where `this` is not initialized when a protected block starts, it may not be in its handlers.
+    /// If `this` is not initialized at the start of a protected block, it may be uninitialized in the handlers.
     fn enter_handlers(&mut self, code: &Code, offset: u32) {
         let first = self.handlers.partition_point(|(start, _)| *start < offset);
         let of_block = self.handlers.iter().skip(first).take_while(|(start, _)| *start == offset);
@@ -231,9 +231,9 @@ impl<'c> Dataflow<'c> {
         }
     }
 
-    /// Comes to an offset with the stack as it is.
+    /// Reaches an offset with the current stack.
     fn reach(&mut self, code: &Code, offset: u32) -> Result<(), Stop> {
-        // A target that is no instruction is another rule's finding.
+        // Another rule reports a target that is not an instruction.
         let Some(index) = code.at(offset) else { return Ok(()) };
         let Some((start, depth, was_initialized)) = self.states.get(index).copied().flatten() else {
             self.note(index);
@@ -275,7 +275,7 @@ impl<'c> Dataflow<'c> {
     }
 }
 
-/// What a value is that comes as one or the other; none if there is nothing that both are.
+/// The merged value of two paths. `None` if there is none.
 fn merge(stack: &EvalStack<'_>, known: StackValue, new: StackValue) -> Option<StackValue> {
     if known == new {
         return Some(known);
@@ -283,7 +283,7 @@ fn merge(stack: &EvalStack<'_>, known: StackValue, new: StackValue) -> Option<St
     let kind = match (known.kind, new.kind) {
         (one, other) if one == other => one,
         (ValueKind::Unknown, _) | (_, ValueKind::Unknown) => ValueKind::Unknown,
-        // One goes where the other does, and is not the other.
+        // Each can be used as the other, but they are different types.
         (ValueKind::Int32, ValueKind::Native) | (ValueKind::Native, ValueKind::Int32) if stack.has_types() => return None,
         (one, other) if one.assignable_to(other) || other.assignable_to(one) => one,
         _ => return None,

@@ -1,4 +1,4 @@
-//! What `newobj` makes a delegate of: a method's address, and the object that it is called on (III.4.21, II.14.6.1).
+//! Checks of delegates that `newobj` creates from a method's address and a target object (III.4.21, II.14.6.1).
 
 use ecma335::{OpCode, Token};
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// `ldftn` and `ldvirtftn`: puts the address of a method on the stack, of the object that the latter took.
+/// `ldftn` and `ldvirtftn`: pushes the address of a method. `object` is the operand of `ldvirtftn`.
 pub(crate) fn push_method(stack: &mut EvalStack<'_>, opcode: OpCode, token: Token, object: Option<StackValue>) -> Outcome {
     let (types, context) = (stack.types(), stack.context);
     if let Some(method) = stack.tokens.method(token) {
@@ -40,13 +40,13 @@ pub(crate) fn push_method(stack: &mut EvalStack<'_>, opcode: OpCode, token: Toke
     Ok(())
 }
 
-/// Checks a delegate that is about to be made.
+/// Checks the creation of a delegate.
 pub(crate) fn check(stack: &mut EvalStack<'_>, code: &Code, index: usize, ty: TypeId) {
     let types = stack.types();
     let [.., target, address] = &mut stack.values[..] else { return };
     let named = if let Type::Method(token) = types.get(address.ty) { Some(token) } else { None };
     let method = named.and_then(|token| stack.tokens.method(token));
-    // Compilers bind lambdas of field initializers to `this`, which may be before it is initialized.
+    // Compilers bind lambdas of field initializers to `this` before it is initialized.
     if let (Some(_), Type::Uninitialized(class)) = (&method, types.get(target.ty)) {
         target.ty = class;
     }
@@ -87,14 +87,14 @@ pub(crate) fn check(stack: &mut EvalStack<'_>, code: &Code, index: usize, ty: Ty
     }
 }
 
-/// How many first parameters are not compared: of the method, for the target is given for them; of Invoke, for `this`.
+/// The number of first parameters to leave out: of the method, bound to the target, and of Invoke, passed as `this`.
 #[derive(Clone, Copy, Debug)]
 struct Skipped {
     of_method: usize,
     of_invoke: usize,
 }
 
-/// Whether the target is right for the method, and what is left to be compared; none if there are too few or too many.
+/// Whether the target fits the method, and the parameters to leave out. `None` if the counts of parameters do not match.
 fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, target: StackValue) -> Option<(Verdict, Skipped)> {
     let owner = method.owner.ty;
     let (of_method, of_invoke) = (method.params.len(), invoke.params.len());
@@ -103,7 +103,7 @@ fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, targe
             let this = if types.may_be_boxed(owner) { types.intern(Type::Boxed(owner)) } else { owner };
             return Some((assign::assignable(types, target.ty, this), Skipped { of_method: 0, of_invoke: 0 }));
         }
-        // Open: `this` is the first argument of each call.
+        // An open delegate: `this` is the first argument of each call.
         let this = if types.may_be_boxed(owner) { types.intern(Type::ByRef(owner)) } else { owner };
         let first = invoke.params.first().filter(|_| of_method + 1 == of_invoke && target.ty == TypeId::NULL)?;
         return Some((assign::assignable(types, *first, this), Skipped { of_method: 0, of_invoke: 1 }));
@@ -111,12 +111,12 @@ fn target_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, targe
     if of_method == of_invoke {
         return Some((assign::assignable(types, target.ty, TypeId::NULL), Skipped { of_method: 0, of_invoke: 0 }));
     }
-    // Closed: its target is the first argument of each call.
+    // A closed delegate: its target is the first argument of each call.
     let first = method.params.first().filter(|_| of_method == of_invoke + 1)?;
     Some((assign::assignable(types, target.ty, first.ty), Skipped { of_method: 1, of_invoke: 0 }))
 }
 
-/// II.14.6.1: whether the method may be called as Invoke is.
+/// II.14.6.1: whether the method's signature is compatible with that of Invoke.
 fn signature_fits(types: &Types<'_>, method: &MethodRef, invoke: &MethodType, skipped: Skipped) -> Verdict {
     let takes = method.params.iter().skip(skipped.of_method).map(|param| param.ty);
     let pairs = invoke.params.iter().skip(skipped.of_invoke).copied().zip(takes);

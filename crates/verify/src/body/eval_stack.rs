@@ -1,4 +1,4 @@
-//! The evaluation stack at one place of a body, and what is asked of the values on it (III.1.8.1.2).
+//! The evaluation stack at one place of a body, with the checks of its values (III.1.8.1.2).
 
 use ecma335::Token;
 
@@ -13,45 +13,45 @@ use crate::{
     },
 };
 
-/// Why a path is not followed further.
+/// The reason for not following a path further.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stop {
-    /// An instruction takes more than there is.
+    /// An instruction pops more values than the stack has.
     Underflow,
-    /// A finding says it.
+    /// An error was reported.
     Found,
 }
 
-/// What an instruction comes to.
+/// The outcome of an instruction.
 pub(crate) type Outcome = Result<(), Stop>;
 
-/// The prefixes of an instruction (III.2), as far as it does something else with them.
+/// The prefixes of an instruction (III.2) that change its effect on the stack.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Prefixes {
-    /// The type that `constrained.` names.
+    /// The type of the `constrained.` prefix.
     pub(crate) constrained: Option<StackValue>,
     pub(crate) is_readonly: bool,
     pub(crate) is_tail: bool,
 }
 
-/// The stack at one place, and what its instructions may ask for.
+/// The stack at one place, with the context for its instructions.
 pub(crate) struct EvalStack<'c> {
     pub(crate) context: &'c Context<'c>,
     pub(crate) tokens: &'c TokenResolver<'c>,
     pub(crate) values: Vec<StackValue>,
     /// The prefixes of the instruction.
     pub(crate) prefixes: Prefixes,
-    /// How many values of types that only an assembly tells that is not at hand were taken to fit.
+    /// The number of values that were assumed to fit, because only an absent assembly defines their types.
     pub(crate) assumed: usize,
-    /// The type whose code it is.
+    /// The type that declares the method.
     pub(crate) owner: u32,
-    /// Whether `this` can be used; in a constructor, once it has called another.
+    /// Whether `this` is initialized. In a constructor, that is after the call of another constructor.
     pub(crate) is_initialized: bool,
-    /// Whether no address of `this` is taken, by which another could come in its place.
+    /// Whether no address of `this` is taken. Through an address, another object could replace it.
     pub(crate) keeps_this: bool,
     pub(crate) token: Token,
     pub(crate) offset: u32,
-    /// What is unverifiable in this body: the first instruction of each rule, or all.
+    /// The unverifiable instructions of this body: the first for each rule, or all.
     pub(crate) findings: Vec<Unverifiable>,
 }
 
@@ -67,7 +67,7 @@ impl<'c> EvalStack<'c> {
         &self.tokens.types
     }
 
-    /// Whether types are checked, not kinds alone.
+    /// Whether types are checked, in addition to kinds.
     pub(crate) fn has_types(&self) -> bool {
         self.tokens.types.scope.is_some()
     }
@@ -77,7 +77,7 @@ impl<'c> EvalStack<'c> {
     }
 
     pub(crate) fn push(&mut self, value: StackValue) {
-        // A generic parameter's kind is unknown by its nature.
+        // The kind of a generic parameter is always unknown.
         self.assumed += usize::from(value.kind == ValueKind::Unknown && !self.types().is_parameter(value.ty));
         self.require_managed(value.ty);
         self.values.push(value);
@@ -97,18 +97,18 @@ impl<'c> EvalStack<'c> {
         self.push(StackValue::new(kind, ty));
     }
 
-    /// Takes a value that has to be of a kind.
+    /// Pops a value of a given kind.
     pub(crate) fn pop_kind(&mut self, wanted: ValueKind) -> Result<StackValue, Stop> {
         self.pop_where(|kind| kind.assignable_to(wanted), wanted.name())
     }
 
-    /// Takes a value that has to be as told.
+    /// Pops a value that has to meet a condition.
     pub(crate) fn pop_where(&mut self, is_well: impl FnOnce(ValueKind) -> bool, wanted: &str) -> Result<StackValue, Stop> {
         let value = self.pop()?;
         Ok(self.require_kind(value, is_well, wanted))
     }
 
-    /// The value, which has to be as told, and to be initialized.
+    /// Checks that a value meets a condition and is initialized. Returns the value.
     pub(crate) fn require_kind(
         &mut self,
         value: StackValue,
@@ -121,7 +121,7 @@ impl<'c> EvalStack<'c> {
         if self.is_initialized { value } else { self.require_initialized(value) }
     }
 
-    /// The class whose constructor it is, if a value is `this` before that has called another one (III.1.8.1.4).
+    /// The class under construction, if a value is `this` before its constructor has called another (III.1.8.1.4).
     pub(crate) fn uninitialized_class(&self, value: StackValue) -> Option<TypeId> {
         match self.types().get(value.ty) {
             Type::Uninitialized(class) if !self.is_initialized => Some(class),
@@ -129,7 +129,7 @@ impl<'c> EvalStack<'c> {
         }
     }
 
-    /// The value where an object is needed; as one of unknown type if it is `this` too early.
+    /// The value as an operand that must be an object. An uninitialized `this` gets an unknown type.
     #[cold]
     fn require_initialized(&mut self, value: StackValue) -> StackValue {
         let Some(class) = self.uninitialized_class(value) else { return value };
@@ -137,19 +137,19 @@ impl<'c> EvalStack<'c> {
         StackValue::of(value.kind)
     }
 
-    /// Notes a use of `this` before its class's constructor has called another one.
+    /// Records a use of `this` before its constructor has called another.
     pub(crate) fn uninitialized(&mut self, class: TypeId) {
         let types = self.types();
         self.unverifiable(rule!("III.1.8.1.4-a"), || types.name(class));
     }
 
-    /// Notes a store through a pointer of controlled mutability, or that it goes where one could be.
+    /// Records a store through a controlled-mutability pointer, or its use as a mutable one.
     pub(crate) fn read_only(&mut self, value: StackValue) {
         let types = self.types();
         self.unverifiable(rule!("III.1.8.1.2.2-a"), || types.name(value.ty));
     }
 
-    /// Takes a value that goes where another is wanted.
+    /// Pops a value that has to be assignable to another type.
     pub(crate) fn pop_into(&mut self, wanted: StackValue) -> Outcome {
         let value = self.pop_kind(wanted.kind)?;
         self.require_managed(wanted.ty);
@@ -159,20 +159,20 @@ impl<'c> EvalStack<'c> {
         Ok(())
     }
 
-    /// III.1.8.1.2.3: a value's type is assignable to what is wanted.
+    /// III.1.8.1.2.3: a value's type has to be assignable to the expected one.
     pub(crate) fn require_assignable(&mut self, value: StackValue, wanted: StackValue) {
         if !self.has_types() {
             return;
         }
         let mixes =
             matches!((value.kind, wanted.kind), (ValueKind::Native, ValueKind::Ref) | (ValueKind::Ref, ValueKind::Native));
-        // Of numbers the kind says all.
+        // The kind alone determines a number.
         let is_number =
             |kind: ValueKind| matches!(kind, ValueKind::Int32 | ValueKind::Int64 | ValueKind::Native | ValueKind::Float);
         if is_number(value.kind) && is_number(wanted.kind) {
             return;
         }
-        // What was computed has the type that its kind tells.
+        // A computed number has the type of its kind.
         let from = match value.kind.element() {
             Some(element) if value.ty == TypeId::UNKNOWN => self.types().intern(Type::Primitive(element)),
             _ => value.ty,
@@ -191,13 +191,13 @@ impl<'c> EvalStack<'c> {
         }
     }
 
-    /// Notes an error of the instruction.
+    /// Records an error of the instruction.
     pub(crate) fn error(&self, rule: &'static Rule, detail: impl std::fmt::Display) -> Stop {
         self.context.report_at(rule, self.token, self.offset, detail);
         Stop::Found
     }
 
-    /// Notes what cannot be proved type-safe.
+    /// Records an instruction that cannot be proved type-safe.
     pub(crate) fn unverifiable(&mut self, rule: &'static Rule, detail: impl FnOnce() -> String) {
         if !self.context.wants(rule) {
             return;
@@ -210,7 +210,7 @@ impl<'c> EvalStack<'c> {
         }
     }
 
-    /// Reports what is unverifiable, in the order of the IL.
+    /// Reports the unverifiable instructions, in the order of the IL.
     pub(crate) fn report_unverifiable(&mut self) {
         let mut findings = std::mem::take(&mut self.findings);
         findings.sort_by_key(|finding| (finding.offset, finding.rule.number));

@@ -1,4 +1,4 @@
-//! Instantiations that fields, base types and variables are made of satisfy their constraints (II.10.1.7).
+//! Checks that the instantiations in fields, base types and variables satisfy their constraints (II.10.1.7).
 
 use ecma335::{
     Table, Token,
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Checks the types of fields, and of what types extend and implement.
+/// Checks the types of fields, base types and interfaces.
 pub(crate) fn check_declarations(tokens: &TokenResolver<'_>, context: &Context<'_>) {
     let Some(scope) = context.scope else { return };
     for ((row, owner), rid) in context.model.fields.iter().zip(&context.model.field_owners).zip(1..) {

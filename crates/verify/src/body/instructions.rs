@@ -1,4 +1,4 @@
-//! What each instruction takes and gives (III.1.5, III.3, III.4).
+//! The operands and results of each instruction (III.1.5, III.3, III.4).
 
 use ecma335::{
     OpCode, Table, Token,
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) fn apply(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: usize) -> Outcome {
     let Some(instruction) = code.instructions.get(index) else { return Ok(()) };
     check_token(stack, instruction)?;
-    // Paths may meet behind a prefix: it is the instruction's, whoever comes.
+    // Paths may join after a prefix. The prefix applies to the instruction on every path.
     stack.prefixes = Prefixes::default();
     for prefix in code.prefixes(index) {
         match prefix.info.opcode {
@@ -170,7 +170,7 @@ fn push_address(stack: &mut EvalStack<'_>, values: &[StackValue], number: usize)
         stack.unverifiable(rule!("II.14.4.2-a"), || types.name(value.ty));
     }
     if value.is_this {
-        // Compilers pass it on as `in`. What stores through its address is in finding for that.
+        // Compilers pass this address as `in`. A store through it is a finding.
         object_model::push_in(stack, value.ty);
     } else {
         object_model::push_reference(stack, value.ty);
@@ -236,7 +236,7 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
     Ok(())
 }
 
-/// Whether a method fits the instruction that calls it.
+/// Checks that a method is valid for the instruction that calls it.
 fn check_callee(
     stack: &mut EvalStack<'_>,
     opcode: OpCode,
@@ -260,7 +260,7 @@ fn check_callee(
     Err(stack.error(broken, context.full_name(token)))
 }
 
-/// Whether a method is one of a value type.
+/// Whether a method is declared by a value type.
 fn is_value(stack: &EvalStack<'_>, method: &MethodRef) -> bool {
     let types = stack.types();
     match method.owner.kind {
@@ -270,7 +270,7 @@ fn is_value(stack: &EvalStack<'_>, method: &MethodRef) -> bool {
     }
 }
 
-/// III.2.3: `Address` of an array gives a pointer that is not stored through.
+/// III.2.3: with `readonly.`, `Address` of an array gives a controlled-mutability pointer.
 fn read_only(stack: &EvalStack<'_>, value: StackValue) -> StackValue {
     match stack.types().get(value.ty) {
         Type::ByRef(target) => StackValue { ty: stack.types().intern(Type::In(target)), ..value },
@@ -278,13 +278,13 @@ fn read_only(stack: &EvalStack<'_>, value: StackValue) -> StackValue {
     }
 }
 
-/// III.4.2, III.2.1: `this` is what has the method, or a reference to it if that is a value type or constrained.
+/// III.4.2, III.2.1: `this` is the declaring type, or a managed pointer to it for value types and constrained calls.
 fn require_this(stack: &mut EvalStack<'_>, this: StackValue, owner: StackValue, constrained: Option<StackValue>) {
     let types = stack.types();
     let by_ref = |ty| StackValue::new(ValueKind::Ref, types.intern(Type::ReadOnly(ty)));
     match constrained {
         Some(constrained) => stack.require_assignable(this, by_ref(constrained.ty)),
-        // Of a type that is not there, the value tells what it is.
+        // If the type is absent, the value shows whether it is a value type.
         None if types.may_be_boxed(owner.ty) || owner.kind == ValueKind::Unknown && this.kind == ValueKind::Ref => {
             stack.require_assignable(this, by_ref(owner.ty));
         }
@@ -293,7 +293,7 @@ fn require_this(stack: &mut EvalStack<'_>, this: StackValue, owner: StackValue, 
     }
 }
 
-/// Whether an operator takes pointers (III.1.5, table 2).
+/// Whether an operator accepts pointers (III.1.5, table 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pointers {
     None,
@@ -301,7 +301,7 @@ enum Pointers {
     Subtract,
 }
 
-/// III.1.5, tables 2, 5 and 7: floats are for the plain operators alone.
+/// III.1.5, tables 2, 5 and 7: only the plain operators accept floats.
 fn arithmetic(stack: &mut EvalStack<'_>, opcode: OpCode, pointers: Pointers) -> Outcome {
     use ValueKind::{Float, Int32, Native, Ref, Unknown};
     let takes_floats = matches!(opcode, OpCode::Add | OpCode::Sub | OpCode::Mul | OpCode::Div | OpCode::Rem);
@@ -331,7 +331,7 @@ fn arithmetic(stack: &mut EvalStack<'_>, opcode: OpCode, pointers: Pointers) -> 
 fn compare(stack: &mut EvalStack<'_>, opcode: OpCode) -> Outcome {
     use OpCode as Op;
     let (other, one) = (stack.pop()?.kind, stack.pop()?.kind);
-    // Objects have no order; what is not null is above it.
+    // Object references have no order. `cgt.un` may compare one with null.
     let is_of_objects = matches!(opcode, Op::Beq | Op::BeqS | Op::BneUn | Op::BneUnS | Op::Ceq | Op::CgtUn);
     let is_well = match (one, other) {
         (ValueKind::Value, _) => false,
@@ -348,7 +348,7 @@ fn is_comparing_branch(opcode: OpCode) -> bool {
     (OpCode::BeqS..=OpCode::BltUnS).contains(&opcode) || (OpCode::Beq..=OpCode::BltUn).contains(&opcode)
 }
 
-/// III.1.9: a token is of a table that the instruction can name, and of a row that is there.
+/// III.1.9: a token is of a table that the instruction accepts, and names an existing row.
 fn check_token(stack: &EvalStack<'_>, instruction: &Instruction) -> Outcome {
     let token = Token(instruction.operand);
     let tables: &[Table] = match instruction.info.operand {
@@ -377,7 +377,7 @@ fn check_token(stack: &EvalStack<'_>, instruction: &Instruction) -> Outcome {
     Err(stack.error(rule!("III.1.9-a"), format_args!("{} {token}", instruction.info.name)))
 }
 
-/// III.2: what a prefix may stand before, other prefixes between.
+/// III.2: the instructions that a prefix may precede, possibly with other prefixes between.
 fn prefix(stack: &mut EvalStack<'_>, code: &Code, index: usize) -> Outcome {
     use OpCode as Op;
     let rest = code.instructions.get(index..).unwrap_or_default();
@@ -402,7 +402,7 @@ fn prefix(stack: &mut EvalStack<'_>, code: &Code, index: usize) -> Outcome {
     Ok(())
 }
 
-/// Whether it is one of `ldind` and `stind`.
+/// Whether the instruction is `ldind` or `stind`.
 fn is_indirect(info: &OpCodeInfo) -> bool {
     matches!((info.implicit, info.popped), (Some(Implicit::Type(_)), [StackKind::Address, ..]))
 }

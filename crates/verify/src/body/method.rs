@@ -1,4 +1,4 @@
-//! A method as its body sees it.
+//! A method in the view of its body.
 
 use std::rc::Rc;
 
@@ -19,24 +19,24 @@ use crate::{
     },
 };
 
-/// Arguments, and what is returned.
+/// The arguments and the return value.
 type Taken = (Vec<StackValue>, Option<StackValue>);
 
-/// A method, as its body sees it.
+/// A method in the view of its body.
 pub(crate) struct Method<'b> {
     pub(crate) token: Token,
-    /// The type that has it.
+    /// The declaring type.
     pub(crate) owner: u32,
     pub(crate) args: Vec<StackValue>,
     pub(crate) locals: Rc<[StackValue]>,
     pub(crate) returned: Option<StackValue>,
-    /// The class whose constructor it is, if that has another to call.
+    /// The class of a constructor, if the constructor must call another one.
     pub(crate) constructs: Option<TypeId>,
     pub(crate) body: &'b MethodBody<'b>,
 }
 
 impl<'b> Method<'b> {
-    /// A method with its decoded body and its local variables; none if its signature cannot be read.
+    /// A method with its decoded body and local variables. `None` if its signature cannot be read.
     pub(crate) fn new(
         tokens: &TokenResolver<'_>,
         (token, row): (Token, &MethodDef),
@@ -49,7 +49,7 @@ impl<'b> Method<'b> {
     }
 }
 
-/// What a method's arguments are, with `this`, and what its `ret` takes along; none if its signature tells neither.
+/// The arguments of a method, with `this`, and the operand of its `ret`. `None` if the signature cannot be read.
 fn arguments(tokens: &TokenResolver<'_>, token: Token, row: &MethodDef, code: &Code) -> Option<Taken> {
     let assembly = tokens.assembly;
     let Ok(Signature::Method(signature)) = signatures::parse(assembly, row.signature) else { return None };
@@ -66,7 +66,7 @@ fn arguments(tokens: &TokenResolver<'_>, token: Token, row: &MethodDef, code: &C
     Some((args, if row.is_async() { MethodRef::async_return(tokens, &signature.return_type) } else { method.returned }))
 }
 
-/// III.1.8.1.4: the class that a method is a constructor of; none for value types and the root of all classes.
+/// III.1.8.1.4: the class of a constructor. `None` for value types and the root of all classes.
 fn constructed(tokens: &TokenResolver<'_>, token: Token, row: &MethodDef) -> Option<TypeId> {
     let assembly = tokens.assembly;
     let is_constructor = assembly.scope.is_some() && !row.is_static() && assembly.name(row.name) == b".ctor";

@@ -1,5 +1,5 @@
-//! The instructions of III.4, those that load and store by address, constants and conversions: a fixed number of operands
-//! each, of kinds and types that the opcode list or the token tells.
+//! The instructions of III.4, indirect loads and stores, constants and conversions. Each has a fixed number of operands.
+//! The opcode list or the token gives their kinds and types.
 
 use ecma335::{
     OpCode, Table, Token,
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Applies one of them to the stack.
+/// Applies one of these instructions to the stack.
 pub(crate) fn apply(stack: &mut EvalStack<'_>, instruction: &Instruction, token: Token) -> Outcome {
     use OpCode as Op;
     match instruction.info.opcode {
@@ -45,7 +45,7 @@ pub(crate) fn apply(stack: &mut EvalStack<'_>, instruction: &Instruction, token:
     }
 }
 
-/// Those that move a value of the type that is named.
+/// Applies an instruction that moves a value of the named type.
 fn by_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Outcome {
     use OpCode as Op;
     match opcode {
@@ -84,7 +84,7 @@ fn by_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Outc
     Ok(())
 }
 
-/// Those that make something else of the type that is named.
+/// Applies an instruction that converts to or from the named type.
 fn with_type(stack: &mut EvalStack<'_>, opcode: OpCode, named: StackValue) -> Outcome {
     use OpCode as Op;
     match opcode {
@@ -185,19 +185,19 @@ fn field(stack: &mut EvalStack<'_>, opcode: OpCode, token: Token) -> Outcome {
     Ok(())
 }
 
-/// Whether values of a type are in frames alone: references, and ref structs.
+/// Whether values of a type live only in stack frames: managed pointers and ref structs.
 fn is_bound(stack: &EvalStack<'_>, named: StackValue) -> bool {
     named.kind == ValueKind::Ref || stack.has_types() && constraints::is_ref_struct(stack.types(), named.ty)
 }
 
-/// Says of the reference, or the ref struct, on the stack whether it is into the method's own frame.
+/// Sets whether the managed pointer or ref struct on the stack refers to the method's own frame.
 pub(crate) fn mark_frame(stack: &mut EvalStack<'_>, is_of_frame: bool) {
     if let Some(pushed) = stack.values.last_mut() {
         pushed.is_of_frame = is_of_frame;
     }
 }
 
-/// III.4.10: an object that has the field, a value of it, or a reference to one.
+/// III.4.10: the operand is an object with the field, a value with it, or a pointer to one.
 fn require_holder(stack: &mut EvalStack<'_>, object: StackValue, owner: TypeId) {
     let types = stack.types();
     match object.kind {
@@ -208,7 +208,7 @@ fn require_holder(stack: &mut EvalStack<'_>, object: StackValue, owner: TypeId) 
     }
 }
 
-/// Those of which the opcode list tells what they take and give, and of what type: `ldind.i4`, `conv.u8`, `stelem.ref`.
+/// Applies an instruction whose operands and type are in the opcode list: `ldind.i4`, `conv.u8`, `stelem.ref`.
 fn by_kinds(stack: &mut EvalStack<'_>, info: &OpCodeInfo, token: Token) -> Outcome {
     use OpCode as Op;
     if let Some(Implicit::Type(element)) = info.implicit {
@@ -240,7 +240,7 @@ fn by_kinds(stack: &mut EvalStack<'_>, info: &OpCodeInfo, token: Token) -> Outco
     Ok(())
 }
 
-/// A kind of the opcode list as one of values.
+/// The kind of a value for a kind of the opcode list.
 fn value_kind(kind: StackKind) -> ValueKind {
     match kind {
         StackKind::I4 => ValueKind::Int32,
@@ -253,7 +253,7 @@ fn value_kind(kind: StackKind) -> ValueKind {
     }
 }
 
-/// Those that load, store or convert to a type that they stand for.
+/// Applies an instruction that loads, stores or converts to the type in its name.
 fn by_element(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: ElementType) -> Outcome {
     match *info.popped {
         [StackKind::Address] => {
@@ -290,7 +290,7 @@ fn by_element(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: ElementType
     Ok(())
 }
 
-/// What `ldtoken` gives, by what is named.
+/// The name of the handle type that `ldtoken` pushes for a token.
 fn handle(stack: &EvalStack<'_>, token: Token) -> &'static str {
     match token.table() {
         Some(Table::MethodDef | Table::MethodSpec) => "RuntimeMethodHandle",
@@ -305,7 +305,7 @@ fn element_kind(element: ElementType) -> ValueKind {
     ValueKind::of_element(element).unwrap_or(ValueKind::Unknown)
 }
 
-/// What was loaded: a number, or the object that was referred to.
+/// Pushes a loaded value: a number, or the referenced object.
 fn push_loaded(stack: &mut EvalStack<'_>, element: ElementType, target: TypeId) {
     if element == ElementType::Object {
         stack.push_type(ValueKind::Object, target);
@@ -331,7 +331,7 @@ pub(crate) fn push_reference(stack: &mut EvalStack<'_>, target: TypeId) {
     stack.push_type(ValueKind::Ref, reference);
 }
 
-/// What a value is in a box; a reference is itself.
+/// The type of a boxed value. A reference type stays the same.
 pub(crate) fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
     let types = stack.types();
     match types.get(ty) {
@@ -344,18 +344,18 @@ pub(crate) fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
     }
 }
 
-/// Takes the address of a value that is to be loaded as one of this type (III.4.13).
+/// Pops the address of a value to load as this type (III.4.13).
 fn pop_source(stack: &mut EvalStack<'_>, target: TypeId) -> Outcome {
     pop_reference(stack, target, |types, held| assign::held_compatible(types, held, target))
 }
 
-/// Takes the address of what a value of this type is to be stored to (III.4.29).
+/// Pops the address to store a value of this type to (III.4.29).
 fn pop_destination(stack: &mut EvalStack<'_>, target: TypeId) -> Outcome {
     read_only::require_mutable(stack);
     pop_reference(stack, target, |types, held| assign::held_compatible(types, target, held))
 }
 
-/// Takes the address of a value whose type goes with this one.
+/// Pops the address of a value whose type meets a condition.
 fn pop_reference(stack: &mut EvalStack<'_>, target: TypeId, is_well: impl FnOnce(&Types<'_>, TypeId) -> Verdict) -> Outcome {
     let types = stack.types();
     let held = stack.values.last().and_then(|value| types.target(value.ty));
@@ -363,7 +363,7 @@ fn pop_reference(stack: &mut EvalStack<'_>, target: TypeId, is_well: impl FnOnce
     pop_pointer(stack, types.intern(Type::ReadOnly(held.filter(|_| fits).unwrap_or(target))))
 }
 
-/// Takes the address of a value of this type.
+/// Pops the address of a value of this type.
 fn pop_address(stack: &mut EvalStack<'_>, target: TypeId) -> Outcome {
     let pointer = stack.types().intern(Type::ByRef(target));
     read_only::require_mutable(stack);
@@ -379,7 +379,7 @@ fn pop_pointer(stack: &mut EvalStack<'_>, ty: TypeId) -> Outcome {
     Ok(())
 }
 
-/// Takes an address of a value of the type that an instruction stands for; gives what is there.
+/// Pops the address of a value of the instruction's type. Returns the type of the value there.
 fn pop_any_address(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: ElementType) -> Result<TypeId, Stop> {
     let value = stack.pop_where(ValueKind::is_address, "an address")?;
     if value.kind == ValueKind::Native {
@@ -394,7 +394,7 @@ fn pop_any_address(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: Elemen
     Ok(target)
 }
 
-/// Whether a value in memory is what an instruction stands for, but for its sign.
+/// Whether a value in memory is of the instruction's type, except for its sign.
 fn is_held_as(stack: &EvalStack<'_>, id: TypeId, element: ElementType) -> bool {
     let types = stack.types();
     match assign::number(types, id).filter(|_| element != ElementType::Object) {
@@ -403,12 +403,12 @@ fn is_held_as(stack: &EvalStack<'_>, id: TypeId, element: ElementType) -> bool {
     }
 }
 
-/// The type that an instruction stands for, as its name has it.
+/// The type in the name of an instruction.
 fn suffix(info: &OpCodeInfo) -> &'static str {
     info.name.split_once('.').map_or("", |(_, suffix)| suffix)
 }
 
-/// III.4.9: without `readonly.`, the elements whose address is taken are of the very type.
+/// III.4.9: without `readonly.`, the array's element type has to be exactly the named one.
 fn require_exact_element(stack: &mut EvalStack<'_>, array: StackValue, wanted: TypeId) {
     let types = stack.types();
     let Type::Array(element, _) = types.get(array.ty) else { return };
@@ -419,7 +419,7 @@ fn require_exact_element(stack: &mut EvalStack<'_>, array: StackValue, wanted: T
     }
 }
 
-/// Takes an index and an array of this type.
+/// Pops an index and an array of this type.
 fn pop_element(stack: &mut EvalStack<'_>, element: TypeId) -> Result<StackValue, Stop> {
     stack.pop_where(ValueKind::is_index, "an index")?;
     let array = stack.pop_kind(ValueKind::Object)?;
@@ -430,7 +430,7 @@ fn pop_element(stack: &mut EvalStack<'_>, element: TypeId) -> Result<StackValue,
     Ok(array)
 }
 
-/// Takes an index and an array that a value of this type may be an element of (III.4.26).
+/// Pops an index and an array that may hold a value of this type (III.4.26).
 fn pop_slot(stack: &mut EvalStack<'_>, element: TypeId) -> Outcome {
     stack.pop_where(ValueKind::is_index, "an index")?;
     let array = stack.pop_kind(ValueKind::Object)?;
@@ -447,7 +447,7 @@ fn pop_slot(stack: &mut EvalStack<'_>, element: TypeId) -> Outcome {
     Ok(())
 }
 
-/// Notes what is no array of one dimension that starts at 0.
+/// Records an array that is not a vector (one dimension, lower bound 0).
 fn require_vector(stack: &mut EvalStack<'_>, array: StackValue) {
     let types = stack.types();
     if !matches!(types.get(array.ty), Type::Array(_, None) | Type::Null | Type::Unknown | Type::Named(Named::Missing(_), _)) {
@@ -455,7 +455,7 @@ fn require_vector(stack: &mut EvalStack<'_>, array: StackValue) {
     }
 }
 
-/// Takes an index and an array of the type that an instruction stands for; gives what its elements are.
+/// Pops an index and an array of the instruction's type. Returns the element type.
 fn pop_any_element(stack: &mut EvalStack<'_>, info: &OpCodeInfo, element: ElementType) -> Result<TypeId, Stop> {
     stack.pop_where(ValueKind::is_index, "an index")?;
     let array = stack.pop_kind(ValueKind::Object)?;

@@ -1,4 +1,4 @@
-//! Pointers that may not be stored through: of controlled mutability, and to initonly fields (III.1.8.1.2.2, II.16.1.2).
+//! Pointers without write access: of controlled mutability, and to initonly fields (III.1.8.1.2.2, II.16.1.2).
 
 use ecma335::{
     schema::{Blob, TypeDef, TypeRef},
@@ -12,7 +12,7 @@ use crate::{
     types::{library::Def, store::Type},
 };
 
-/// What is on the stack may be stored through.
+/// Checks that the pointer on the stack may be stored through.
 pub(crate) fn require_mutable(stack: &mut EvalStack<'_>) {
     if let Some(value) = stack.values.last().copied()
         && matches!(stack.types().get(value.ty), Type::ReadOnly(_) | Type::In(_))
@@ -21,8 +21,8 @@ pub(crate) fn require_mutable(stack: &mut EvalStack<'_>) {
     }
 }
 
-/// Whether the code at hand may store to initonly fields of a type: its type initializer to static ones, its constructors
-/// and what compilers mark as an `init` accessor to the others.
+/// Whether the current code may store to initonly fields of a type. Its type initializer may store to static fields. Its
+/// constructors and `init` accessors, as compilers mark them, may store to instance fields.
 pub(crate) fn may_store(stack: &EvalStack<'_>, owner: Def, is_static: bool) -> bool {
     let (context, user) = (stack.context, stack.owner);
     let is_own = stack.types().scope.is_some_and(|scope| owner == Def { module: scope.module, rid: user });

@@ -1,12 +1,12 @@
-//! The blocks of exception clauses (I.12.4.2): which are around a place.
+//! The blocks of exception clauses (I.12.4.2), and the blocks around each place.
 //!
-//! Bodies with thousands of clauses are real, so nothing here compares each block with each other one.
+//! Bodies with thousands of clauses exist, so no code here compares all pairs of blocks.
 
 use std::cmp::Reverse;
 
 use ecma335::{MethodBody, body::ClauseKind};
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Block {
     Try,
@@ -23,7 +23,7 @@ pub(crate) struct Region {
     pub(crate) end: u32,
     /// The protected block that it belongs to.
     pub(crate) of: (u32, u32),
-    /// The number of the region that it lies in.
+    /// The index of the enclosing region.
     pub(crate) parent: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Region {
 #[derive(Debug)]
 pub(crate) struct Regions {
     items: Vec<Region>,
-    /// From which offset on which region is the innermost, by offset.
+    /// The innermost region from each offset on, sorted by offset.
     innermost: Vec<(u32, Option<usize>)>,
 }
 
@@ -60,10 +60,10 @@ impl Regions {
                 }
             }
         }
-        // Outer ones first; of equals, those of later clauses are the outer ones.
+        // Outer regions come first. Of equal ones, later clauses are the outer ones.
         items.reverse();
         items.sort_by_key(|region| (region.start, Reverse(region.end)));
-        // Clauses may share a protected block.
+        // Several clauses may share a protected block.
         items.dedup_by_key(|region| (region.start, region.end, region.block, region.of));
         let mut regions = Self { items, innermost: vec![(0, None)] };
         regions.nest();
@@ -74,19 +74,19 @@ impl Regions {
         self.items.is_empty()
     }
 
-    /// The innermost region that holds an offset, and those around it, outwards.
+    /// The innermost region around an offset, then the enclosing ones, outwards.
     pub(crate) fn around(&self, offset: u32) -> impl Iterator<Item = &Region> {
         let index = self.innermost.partition_point(|(start, _)| *start <= offset);
         let first = index.checked_sub(1).and_then(|index| self.innermost.get(index)?.1);
         std::iter::successors(first.and_then(|first| self.items.get(first)), |region| self.items.get(region.parent?))
     }
 
-    /// Whether a region starts or ends at an offset: only there does control pass from one to another by itself.
+    /// Whether a region starts or ends at an offset. Only there can control pass between regions without a branch.
     pub(crate) fn is_bound(&self, offset: u32) -> bool {
         self.innermost.binary_search_by_key(&offset, |(start, _)| *start).is_ok()
     }
 
-    /// Finds each region's parent, and the innermost of each stretch.
+    /// Finds the parent of each region, and the innermost region of each range.
     fn nest(&mut self) {
         let mut open: Vec<usize> = Vec::new();
         for index in 0..self.items.len() {
@@ -102,7 +102,7 @@ impl Regions {
         self.close(&mut open, u32::MAX);
     }
 
-    /// Ends the regions that end up to an offset.
+    /// Closes the regions that end at or before an offset.
     fn close(&mut self, open: &mut Vec<usize>, offset: u32) {
         while let Some(region) = open.last().and_then(|last| self.items.get(*last)).copied().filter(|last| last.end <= offset) {
             open.pop();

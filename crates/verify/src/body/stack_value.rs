@@ -1,4 +1,4 @@
-//! Values on the evaluation stack, as far as signatures of the module under check and the types that they name tell.
+//! Values on the evaluation stack, as signatures of the module under check and their types determine them.
 
 use ecma335::{
     Rid, Table, Token,
@@ -22,25 +22,25 @@ use crate::{
 pub(crate) struct StackValue {
     pub(crate) kind: ValueKind,
     pub(crate) ty: TypeId,
-    /// Whether it is the method's own `this`.
+    /// Whether the value is the method's own `this`.
     pub(crate) is_this: bool,
-    /// Whether it is a reference into the method's own frame: to an argument or a local variable, or to a field of one; or a
-    /// ref struct made of such a reference.
+    /// Whether the value refers to the method's own frame: a managed pointer to an argument, a local variable or a field of
+    /// one, or a ref struct made from such a pointer.
     pub(crate) is_of_frame: bool,
 }
 
 impl StackValue {
-    /// A value of which only the kind is told.
+    /// A value with only a kind.
     pub(crate) const fn of(kind: ValueKind) -> Self {
         Self::new(kind, TypeId::UNKNOWN)
     }
 
-    /// A value of a kind and a type.
+    /// A value with a kind and a type.
     pub(crate) const fn new(kind: ValueKind, ty: TypeId) -> Self {
         Self { kind, ty, is_this: false, is_of_frame: false }
     }
 
-    /// A value of a type, of the kind that the type tells.
+    /// A value of a type, with the kind that the type determines.
     pub(crate) fn of_type(types: &Types<'_>, id: TypeId) -> Self {
         let kind = match types.get(id) {
             Type::Unknown | Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _) => ValueKind::Unknown,
@@ -59,7 +59,7 @@ impl StackValue {
     }
 }
 
-/// What a type is on the stack; none for void.
+/// The kind of a type on the stack. `None` for void.
 pub(crate) fn kind_of(assembly: &Assembly<'_>, signature: &TypeSig) -> Option<ValueKind> {
     Some(match signature {
         TypeSig::Element(element) => return ValueKind::of_element(*element),
@@ -74,7 +74,7 @@ pub(crate) fn kind_of(assembly: &Assembly<'_>, signature: &TypeSig) -> Option<Va
     })
 }
 
-/// What a value of the type that a token names is on the stack.
+/// The kind on the stack of a token's type.
 pub(crate) fn kind_of_token(assembly: &Assembly<'_>, token: Token) -> ValueKind {
     match token.table() {
         Some(Table::TypeDef) => match at(&assembly.model.types, token.rid()) {
@@ -98,7 +98,7 @@ pub(crate) fn kind_of_token(assembly: &Assembly<'_>, token: Token) -> ValueKind 
     }
 }
 
-/// The primitive types by their names, which is how the assembly that defines them has them.
+/// The kind of a primitive type by name. The assembly that defines it refers to it by name.
 fn kind_of_primitive(assembly: &Assembly<'_>, namespace: Str, name: Str) -> Option<ValueKind> {
     let is_system = assembly.name(namespace) == b"System";
     let element = is_system.then(|| ElementType::of_class(assembly.name(name))).flatten();

@@ -1,4 +1,4 @@
-//! `this`: before a class's constructor has called another one (III.1.8.1.4), and what is called on it alone (III.3.19).
+//! Rules of `this` before a class's constructor has called another (III.1.8.1.4), and of non-virtual calls (III.3.19).
 
 use ecma335::Token;
 
@@ -12,20 +12,20 @@ use crate::{
     },
 };
 
-/// Puts it on the stack before it is initialized.
+/// Pushes `this` before it is initialized.
 pub(crate) fn push(stack: &mut EvalStack<'_>, class: TypeId, this: StackValue) {
     let ty = stack.types().intern(Type::Uninitialized(class));
     stack.push(StackValue { ty, ..this });
 }
 
-/// An argument that is stored to, or whose address is taken, is another.
+/// Reports access to argument 0 before `this` is initialized, if the argument is stored to or its address is taken.
 pub(crate) fn require_initialized_argument(stack: &mut EvalStack<'_>, method: &Method<'_>, number: usize) {
     if let (0, false, Some(class)) = (number, stack.is_initialized, method.constructs) {
         stack.uninitialized(class);
     }
 }
 
-/// Whether the object of a field is `this`, not yet initialized: its fields can be set and read.
+/// Whether the object of a field is an uninitialized `this`. Its own fields can be read and written.
 pub(crate) fn has_own(stack: &mut EvalStack<'_>, object: StackValue, owner: TypeId) -> bool {
     if stack.is_initialized {
         return false;
@@ -37,7 +37,7 @@ pub(crate) fn has_own(stack: &mut EvalStack<'_>, object: StackValue, owner: Type
     true
 }
 
-/// A constructor is called on a value: whether that was `this`, not yet initialized.
+/// Applies a constructor call on a value. Returns whether the value was an uninitialized `this`.
 pub(crate) fn construct(stack: &mut EvalStack<'_>, this: StackValue, owner: TypeId) -> bool {
     let types = stack.types();
     let Some(class) = stack.uninitialized_class(this) else {
@@ -57,14 +57,14 @@ pub(crate) fn construct(stack: &mut EvalStack<'_>, this: StackValue, owner: Type
     true
 }
 
-/// It does not return before it has called one.
+/// Checks that a constructor calls another before it returns.
 pub(crate) fn check_return(stack: &mut EvalStack<'_>) {
     if !stack.is_initialized {
         stack.unverifiable(rule!("III.1.8.1.4-c"), String::new);
     }
 }
 
-/// Without dispatch, a method that derived classes may override is for `this`, and for boxes, whose types have none.
+/// A non-virtual call of an overridable method must be on `this`, or on a box, whose type has no derived types.
 pub(crate) fn require_nonvirtual_receiver(stack: &mut EvalStack<'_>, rule: &'static Rule, object: StackValue, method: Token) {
     let types = stack.types();
     let is_box = |ty| matches!(types.get(ty), Type::Boxed(inner) if !types.is_parameter(inner));

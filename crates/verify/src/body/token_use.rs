@@ -1,5 +1,5 @@
-//! What an instruction names: whether the code at hand may use it (I.8.5.3), and whether its generic arguments satisfy the
-//! constraints (II.10.1.7). Each token is looked at once, and what is left to ask of each place is kept.
+//! Checks the types and members that an instruction names: access from the current code (I.8.5.3) and constraints of
+//! generic arguments (II.10.1.7). Each token is examined once, and the checks that depend on the place are kept.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -29,20 +29,20 @@ use crate::{
 #[derive(Default)]
 struct Cache(RefCell<HashMap<Token, Option<Rc<Requirements>>>>);
 
-/// What has to be right for a type or member to be used.
+/// The requirements for using a type or member.
 #[derive(Default, Debug)]
 struct Requirements {
     access: Vec<AccessRequirement>,
-    /// The same of what a member's signature names, unless it is only the member's handle that is wanted.
+    /// The requirements of the member's signature. They do not apply to loads of the member's handle.
     signature: Vec<AccessRequirement>,
     instantiations: Vec<Instantiation>,
-    /// Whether a member is named that is not there.
+    /// Whether the token names a missing member.
     is_missing: bool,
-    /// A type that is named and is not there.
+    /// A missing type that the token names.
     absent: Option<Token>,
 }
 
-/// Checks what an instruction names, before it takes its operands.
+/// Checks the token of an instruction, before its operands are popped.
 pub(crate) fn check(stack: &mut EvalStack<'_>, instruction: &Instruction) {
     if !matches!(instruction.info.operand, Operand::Method | Operand::Field | Operand::Type | Operand::Token) {
         return;
@@ -72,7 +72,7 @@ fn receiver(stack: &EvalStack<'_>, opcode: OpCode, token: Token) -> Option<TypeI
     let below = match opcode {
         OpCode::Ldfld | OpCode::Ldflda | OpCode::Ldvirtftn => 0,
         OpCode::Stfld => 1,
-        // A new object is of the very class: that of a base class is not of the family.
+        // A new object is of exactly this class. A family constructor of a base class may not be used for it.
         OpCode::Newobj => return Some(stack.tokens.method(token)?.owner.ty),
         OpCode::Call | OpCode::Callvirt if stack.prefixes.constrained.is_none() => stack.tokens.method(token)?.params.len(),
         _ => return None,
@@ -81,7 +81,7 @@ fn receiver(stack: &EvalStack<'_>, opcode: OpCode, token: Token) -> Option<TypeI
     Some(stack.values.get(index)?.ty)
 }
 
-/// What is to be asked of a token's use; none if it is right anywhere.
+/// The requirements of a token. `None` if its use is valid everywhere.
 fn requirements(tokens: &TokenResolver<'_>, token: Token) -> Option<Rc<Requirements>> {
     let cache = tokens.types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&token) {
@@ -134,12 +134,12 @@ fn find(tokens: &TokenResolver<'_>, token: Token, found: &mut Requirements) -> O
     Some(())
 }
 
-/// Whether what is at hand is of another .NET: not all that .NET Framework has, which what is made for that need not use.
+/// Whether the framework at hand is another .NET. It lacks parts of .NET Framework, for which the module is built.
 fn is_of_another_framework(tokens: &TokenResolver<'_>) -> bool {
     tokens.types.is_retargeted()
 }
 
-/// The first type that a token of this module names, by itself, as an owner or in a signature, that is not there.
+/// The first missing type that a token of this module names: as itself, as an owner or in a signature.
 fn absent(tokens: &TokenResolver<'_>, token: Token) -> Option<Token> {
     let (metadata, scope) = (tokens.assembly.metadata, tokens.types.scope?);
     let is_absent = |of: &Token| of.table() == Some(Table::TypeRef) && scope.library.is_absent(scope.module, *of);
@@ -161,21 +161,21 @@ fn absent(tokens: &TokenResolver<'_>, token: Token) -> Option<Token> {
     owner.into_iter().chain(named).find(is_absent)
 }
 
-/// Whether a member that was not found is nowhere else either.
+/// Whether an unresolved member is certain to be missing.
 fn is_missing(tokens: &TokenResolver<'_>, token: Token, owner: TypeId) -> bool {
-    // What a call passes beyond the parameters is in the reference's signature alone.
+    // Arguments of a vararg call beyond the parameters are only in the reference's signature.
     let is_vararg = |of: &MethodSig| of.convention & convention::MASK == convention::VARARG;
     let is_exact = !matches!(tokens.signature(token), Some(Signature::Method(of)) if is_vararg(&of));
     is_exact && !is_of_another_framework(tokens) && members::has_none_elsewhere(&tokens.types, owner, tokens.name(token))
 }
 
-/// The types that a member's signature is made of.
+/// The types in a member's signature.
 fn find_of_signature(tokens: &TokenResolver<'_>, token: Token, found: &mut Requirements) {
     let mut require = |value: &StackValue| access::require_type(&tokens.types, value.ty, &mut found.signature);
     if let Some(method) = tokens.method(token) {
         method.params.iter().chain(&method.returned).for_each(require);
     } else if let Some(field) = tokens.field(token) {
-        // Of data in the file the type says the size alone; compilers keep it to themselves.
+        // The type of a field with an RVA only gives the size of its data. Compilers make this type private.
         if field.definition.is_none_or(|(_, row)| !row.has_field_rva()) {
             require(&field.held);
         }

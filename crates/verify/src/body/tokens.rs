@@ -1,4 +1,4 @@
-//! What tokens in the IL name: the signature of a method or field, the types of locals. Each is resolved once.
+//! Resolves tokens in the IL: signatures of methods and fields, and types of locals. Each is resolved once.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -27,27 +27,27 @@ use crate::{
 
 const UNKNOWN: StackValue = StackValue::of(ValueKind::Unknown);
 
-/// What a MethodDef, MemberRef, MethodSpec or StandAloneSig token is to a call.
+/// The callee of a MethodDef, MemberRef, MethodSpec or StandAloneSig token.
 #[derive(Debug)]
 pub(crate) struct MethodRef {
     pub(crate) has_this: bool,
     pub(crate) is_constructor: bool,
-    /// Whether it is one of an abstract class.
+    /// Whether the method is declared by an abstract class.
     pub(crate) is_of_abstract: bool,
-    /// What declares it, its row number and its flags; none if only an assembly that is not at hand tells.
+    /// The declaring type, the row number and the flags. `None` if only an absent assembly defines the method.
     pub(crate) definition: Option<(Def, u32, u16)>,
     pub(crate) params: Vec<StackValue>,
     pub(crate) returned: Option<StackValue>,
-    /// What has the method, and what `newobj` makes by it.
+    /// The declaring type, and the type that `newobj` creates with the method.
     pub(crate) owner: StackValue,
 }
 
-/// What a Field or MemberRef token is to a load or store.
+/// The field of a Field or MemberRef token, for loads and stores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldRef {
     pub(crate) owner: TypeId,
     pub(crate) held: StackValue,
-    /// What declares it, and its row; none if only an assembly that is not at hand tells.
+    /// The declaring type and the row. `None` if only an absent assembly defines the field.
     pub(crate) definition: Option<(Def, Field)>,
 }
 
@@ -76,7 +76,7 @@ impl<'m> TokenResolver<'m> {
         }
     }
 
-    /// A value of the type that a signature of this module says; none for void.
+    /// A value of the type in a signature of this module. `None` for void.
     pub(crate) fn value_of(&self, signature: &TypeSig, arguments: Arguments<'_>) -> Option<StackValue> {
         let kind = kind_of(self.assembly, signature)?;
         Some(self.typed(kind, |types, module| resolve::of_signature(types, module, signature, arguments)))
@@ -93,19 +93,19 @@ impl<'m> TokenResolver<'m> {
         value
     }
 
-    /// A value of the typical instantiation of a type of this module: as its own methods have it.
+    /// A value of the typical instantiation of a type of this module, as its own methods use it.
     pub(crate) fn typical_instantiation(&self, rid: u32) -> StackValue {
         self.typed(kind_of_token(self.assembly, type_token(rid)), |types, _| resolve::typical_instantiation(types, rid))
     }
 
-    /// A value of a kind, with its type; the type tells the kind better where another assembly has it.
+    /// A value of a kind, with its type. For a type of another assembly, the type determines the kind more precisely.
     fn typed(&self, kind: ValueKind, find: impl FnOnce(&Types<'m>, usize) -> TypeId) -> StackValue {
         let Some(scope) = self.types.scope else { return StackValue::of(kind) };
         let value = StackValue::of_type(&self.types, find(&self.types, scope.module));
         if value.kind == ValueKind::Unknown { StackValue { kind, ..value } } else { value }
     }
 
-    /// What calling a method or a stand-alone signature does; none if the token names nothing that can be called.
+    /// The callee of a method or stand-alone signature token. `None` if the token names nothing to call.
     pub(crate) fn method(&self, token: Token) -> Option<Rc<MethodRef>> {
         if let Some(known) = self.methods.borrow().get(&token) {
             return known.clone();
@@ -115,7 +115,7 @@ impl<'m> TokenResolver<'m> {
         found
     }
 
-    /// What a field holds; none if the token names no field.
+    /// The field of a token. `None` if the token does not name a field.
     pub(crate) fn field(&self, token: Token) -> Option<FieldRef> {
         *self.fields.borrow_mut().entry(token).or_insert_with(|| match self.signature(token)? {
             Signature::Field(signature) => {
@@ -141,7 +141,7 @@ impl<'m> TokenResolver<'m> {
         Def { module: self.types.scope.map_or(0, |scope| scope.module), rid }
     }
 
-    /// The local variables of a body; none if the token names no such signature.
+    /// The local variables of a body. `None` if the token does not name such a signature.
     pub(crate) fn locals(&self, token: Token) -> Option<Rc<[StackValue]>> {
         if token == Token::default() {
             return Some(Rc::default());
@@ -175,7 +175,7 @@ impl<'m> TokenResolver<'m> {
         Some(MethodRef { is_constructor, is_of_abstract, definition, ..method })
     }
 
-    /// The definition of what has a method.
+    /// The TypeDef row of a method's declaring type.
     fn class_row(&self, token: Token, owner: StackValue) -> Option<TypeDef> {
         if let Some(scope) = self.types.scope {
             let Type::Named(Named::Known(def, _), _) = self.types.get(owner.ty) else { return None };
@@ -189,7 +189,7 @@ impl<'m> TokenResolver<'m> {
         at(&model.types, rid)
     }
 
-    /// Whether a method is the one that gives the address of an array's element (II.14.2).
+    /// Whether a method is `Address` of an array, which returns an element's address (II.14.2).
     pub(crate) fn is_array_address(&self, token: Token) -> bool {
         let metadata = self.assembly.metadata;
         let class = || metadata.row(token.rid_in::<MemberRef>()?).ok()?.class.token()?.rid_in::<TypeSpec>();
@@ -225,7 +225,7 @@ impl<'m> TokenResolver<'m> {
         found.map(|(def, rid, row)| (def, rid, row.flags))
     }
 
-    /// Whether an object may have another method in its place; none if only an assembly that is not at hand tells.
+    /// Whether an object's class may override a method. `None` if only an absent assembly tells.
     pub(crate) fn is_overridable(&self, token: Token) -> Verdict {
         if let Some(known) = self.overridable.borrow().get(&token) {
             return *known;
@@ -252,7 +252,7 @@ impl<'m> TokenResolver<'m> {
         Some(flags & KINDS == method_attributes::VIRTUAL && !is_sealed(owner))
     }
 
-    /// What has a member.
+    /// The declaring type of a member.
     pub(crate) fn owner(&self, token: Token) -> Option<StackValue> {
         let model = self.assembly.model;
         Some(match token.table()? {
@@ -294,7 +294,7 @@ impl<'m> TokenResolver<'m> {
 }
 
 impl MethodRef {
-    /// Whether it has no body of its own.
+    /// Whether the method has no body.
     pub(crate) fn is_abstract(&self) -> bool {
         self.definition.is_some_and(|(.., flags)| flags & method_attributes::ABSTRACT != 0)
     }
@@ -312,7 +312,7 @@ impl MethodRef {
         }
     }
 
-    /// A runtime-async method's IL returns what the declared task holds: `T` of `Task<T>`, else nothing.
+    /// The return type of a runtime-async method's IL: `T` for a declared `Task<T>`, else void.
     pub(crate) fn async_return(tokens: &TokenResolver<'_>, declared: &TypeSig) -> Option<StackValue> {
         match declared {
             TypeSig::GenericInst { arguments, .. } => tokens.value_of(arguments.first()?, Arguments::default()),

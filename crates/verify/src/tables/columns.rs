@@ -1,4 +1,4 @@
-//! What a column's kind alone asks of every cell: indices name rows, heap offsets lie in their heaps, keys are sorted.
+//! Checks of each cell by its column's kind: indices name rows, heap offsets are within their heaps, keys are sorted.
 
 use ecma335::{
     Table, Token,
@@ -16,13 +16,13 @@ const NULLABLE: &[(Table, &str)] = &[
     (Table::TypeDef, "extends"),
     (Table::Event, "event_type"),
     (Table::ManifestResource, "implementation"),
-    // Another rule's matter, or nobody's: the runtime looks for the import by itself.
+    // Other rules check these columns, or none does: the runtime finds the import itself.
     (Table::ExportedType, "implementation"),
     (Table::MemberRef, "class"),
     (Table::ImplMap, "import_scope"),
 ];
 
-/// Columns that start a run of rows, with their rule, and that of who owns the rows.
+/// The columns that start a run of rows. Each has its rule, and the rule for owners of the rows.
 const LISTS: &[(Table, &str, &Rule, &Rule)] = &[
     (Table::TypeDef, "field_list", rule!("II.22.37-17"), rule!("II.22.15-2")),
     (Table::TypeDef, "method_list", rule!("II.22.37-21"), rule!("II.22.26-2")),
@@ -41,7 +41,7 @@ pub(crate) fn check(context: &Context<'_>) {
 fn check_table(context: &Context<'_>, table: Table) {
     let keys: Vec<usize> =
         (table.sort_keys().iter()).filter_map(|key| table.columns().iter().position(|column| column.name == *key)).collect();
-    // The CLR looks for a type's interfaces and a parameter's constraints by the first key alone.
+    // The CLR searches a type's interfaces and a parameter's constraints by the first key only.
     let keys = &keys[..keys.len().min(1)];
     let lists: Vec<(usize, &Rule)> = (LISTS.iter().filter(|list| list.0 == table))
         .filter_map(|list| Some((table.columns().iter().position(|column| column.name == list.1)?, list.3)))

@@ -37,7 +37,7 @@ fn check_maps(context: &Context<'_>) {
     context.require_unique(rule!("II.22.35-3"), rows().map(|(token, row)| (token, row.property_list.get())));
 }
 
-/// II.22.28. Gives the parts that each event has.
+/// II.22.28. Returns the semantics of each event's methods.
 fn check_semantics(context: &Context<'_>) -> BTreeMap<Token, Vec<u16>> {
     let model = context.model;
     let mut parts: BTreeMap<Token, Vec<u16>> = BTreeMap::new();

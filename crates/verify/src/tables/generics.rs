@@ -24,13 +24,13 @@ pub(crate) fn check(context: &Context<'_>) {
     check_instantiations(context);
 }
 
-/// II.22.20. Gives how many parameters each owner has.
+/// II.22.20. Returns the number of parameters of each owner.
 fn check_params(context: &Context<'_>) -> BTreeMap<Token, u32> {
     let mut counts: BTreeMap<Token, u32> = BTreeMap::new();
     for (token, row) in context.rows::<GenericParam>() {
         let Some(owner) = row.owner.token() else { continue };
         let count = counts.entry(owner).or_default();
-        // Rows of one owner lie together and in order: the table is sorted.
+        // The rows of one owner are consecutive and in order, since the table is sorted.
         if u32::from(row.number) != *count && !context.is_uncompressed {
             context.report(rule!("II.22.20-10"), token, format_args!("{} instead of {count}", row.number));
         }

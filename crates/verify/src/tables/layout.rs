@@ -16,7 +16,7 @@ use crate::{
     signatures,
 };
 
-/// II.22.8: a value type's size stays below.
+/// II.22.8: the limit in bytes that a value type's size has to stay below.
 const MAX_VALUE_SIZE: u32 = 0x10_0000;
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -39,7 +39,7 @@ fn check_classes(context: &Context<'_>) {
     context.require_unique(rule!("II.22.8-a"), context.rows::<ClassLayout>().map(|(token, row)| (token, row.parent.get())));
 }
 
-/// What lies at an offset.
+/// A field at an offset.
 struct Placed {
     token: Token,
     start: u64,
@@ -59,7 +59,7 @@ fn check_fields(context: &Context<'_>) {
         if let Some(slot) = has_offset.get_mut((row.field.get() as usize).wrapping_sub(1)) {
             *slot = true;
         }
-        // The CLR has no use for the offsets of other layouts, nor for -1.
+        // The CLR ignores the offsets of other layouts, and -1.
         context.require(is_explicit(owner), rule!("II.22.16-2"), token);
         context.require(row.offset <= i32::MAX as u32, rule!("II.22.16-3"), token);
         context.require(!field.is_static(), rule!("II.22.16-5"), token);
@@ -76,10 +76,10 @@ fn check_fields(context: &Context<'_>) {
     }
 }
 
-/// Rules 7 and 8, by the smallest size that a field has on any machine: what is found is wrong on all.
+/// Rules 7 and 8, with the smallest size of each field on any machine. So a finding holds for all machines.
 fn check_overlaps(context: &Context<'_>, fields: &mut [Placed]) {
     fields.sort_by_key(|field| field.start);
-    // How far references and other fields reach.
+    // The ends of references and of other fields so far.
     let (mut references, mut others) = (0, 0);
     for field in fields {
         context.require(!field.is_reference || field.start.is_multiple_of(4), rule!("II.22.16-7"), field.token);
@@ -89,7 +89,7 @@ fn check_overlaps(context: &Context<'_>, fields: &mut [Placed]) {
     }
 }
 
-/// The least size of a field, and whether it is an object reference; none if that is not known here.
+/// The least size of a field in bytes, and whether it is an object reference. `None` if the size is unknown here.
 fn size(context: &Context<'_>, field: &Field) -> Option<(u64, bool)> {
     let Ok(Signature::Field(signature)) = signatures::parse(context, field.signature) else { return None };
     size_of(&signature)

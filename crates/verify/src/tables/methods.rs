@@ -68,12 +68,12 @@ fn check_flags(context: &Context<'_>, token: Token, row: &MethodDef) {
     context.require(!(row.is_pinvoke_impl() && row.is_virtual()), rule!("II.22.26-24"), token);
 }
 
-/// Rules 33 to 35: body, runtime's own, or native.
+/// Rules 33 to 35: IL body, runtime-provided or native.
 fn check_implementation(context: &Context<'_>, token: Token, row: &MethodDef) {
     if row.rva == 0 {
         let is_elsewhere =
             row.is_abstract() || row.is_pinvoke_impl() || row.is_runtime() || row.is_internal_call() || row.is_forward_ref();
-        // Roslyn leaves local functions that are not called without bodies.
+        // Roslyn leaves uncalled local functions without bodies.
         let rule = if row.is_static() { rule!("II.22.26-33/clr") } else { rule!("II.22.26-33") };
         context.require(is_elsewhere, rule, token);
         let is_imported = context.model.imports.contains_key(&token);
@@ -85,11 +85,11 @@ fn check_implementation(context: &Context<'_>, token: Token, row: &MethodDef) {
     if !structure::is_in_section(context, Rva(row.rva)) {
         context.report(rule!("II.22.26-34c"), token, format_args!("{:#x}", row.rva));
     }
-    // Mixed images have native bodies that managed callers reach by PInvoke (IJW).
+    // Mixed-mode images have native bodies that managed callers reach through PInvoke (IJW).
     context.require(!row.is_pinvoke_impl() || !context.image.is_il_only(), rule!("II.22.26-35"), token);
 }
 
-/// Rules 7b, 15, 19 and 20: what kind of owner the method has.
+/// Rules 7b, 15, 19 and 20: the kind of the method's owner.
 fn check_owner(context: &Context<'_>, token: Token, row: &MethodDef, owner: u32) {
     let kind = context.model.kind(owner);
     let is_static_virtual = row.is_static() && row.is_virtual();
@@ -215,7 +215,7 @@ fn check_overrides(context: &Context<'_>) {
     context.require_unique(rule!("II.22.27-13"), keys);
 }
 
-/// Whether `owner` is the class or one of its bases; it may be where a base is of another assembly.
+/// Whether `owner` is the class or one of its bases. If a base is in another assembly, this is assumed.
 fn is_own_or_inherited(context: &Context<'_>, mut class: u32, owner: u32) -> bool {
     for _ in 0..=context.model.types.len() {
         if class == owner {
@@ -236,7 +236,7 @@ fn check_imports(context: &Context<'_>) {
         if row.flags & !pinvoke_attributes::ALL != 0 {
             context.report(rule!("II.22.22-2"), token, format_args!("{:#x}", row.flags));
         }
-        // None at all is the platform's own, as C++ has it.
+        // No convention means the platform's default, as C++ emits it.
         context.require(row.call_conv() <= pinvoke_attributes::CALL_CONV_FASTCALL, rule!("II.22.22-2a"), token);
         context.require(!context.name(row.import_name).is_empty(), rule!("II.22.22-5"), token);
         let Some(forwarded) = row.member_forwarded.token() else { continue };

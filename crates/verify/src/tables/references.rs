@@ -76,7 +76,7 @@ fn check_members(context: &Context<'_>) {
     context.require_unique(rule!("II.22.25-6"), keys);
 }
 
-/// Rule 1c: a reference to a method of this module says what a call passes beyond its listed parameters.
+/// Rule 1c: a reference to a method of this module gives the types of a vararg call's extra arguments.
 fn check_call_site(context: &Context<'_>, token: Token, row: &MemberRef, parent: Option<Token>, first: u8) {
     let Some(parent) = parent.filter(|parent| parent.table() == Some(Table::MethodDef)) else { return };
     let Some(method) = at(&context.model.methods, parent.rid()) else { return };
@@ -94,7 +94,7 @@ fn check_modules(context: &Context<'_>) {
     if !structure::has_manifest(context) || !context.wants(rule!("II.22.31-3")) {
         return;
     }
-    // Those that native imports name are no modules of the assembly.
+    // Modules that only native imports name are not modules of the assembly.
     let files: BTreeSet<_> = context.rows::<File>().map(|(_, row)| context.name(row.name)).collect();
     let scopes = context.rows::<TypeRef>().filter_map(|(_, row)| row.resolution_scope.token());
     let parents = context.rows::<MemberRef>().filter_map(|(_, row)| row.class.token());

@@ -46,7 +46,7 @@ pub(crate) fn check(context: &Context<'_>) {
     }
 }
 
-/// What `SuppressUnmanagedCodeSecurityAttribute` is on: it needs HasSecurity as declared security does.
+/// The owners of `SuppressUnmanagedCodeSecurityAttribute`. It requires HasSecurity, as declared security does.
 pub(crate) fn suppressing(context: &Context<'_>) -> BTreeSet<Token> {
     if !context.wants(rule!("II.22.26-12")) {
         return BTreeSet::new();
@@ -64,7 +64,7 @@ fn check_flags(context: &Context<'_>, token: Token, row: &TypeDef) {
     context.require(row.layout() != type_attributes::LAYOUT_MASK, rule!("II.22.37-2b"), token);
 }
 
-/// Rules 8 to 11 and 13: what a type extends.
+/// Rules 8 to 11 and 13: the base type.
 fn check_base(context: &Context<'_>, token: Token, row: &TypeDef) {
     let metadata = context.metadata;
     let kind = context.model.kind(token.rid());
@@ -100,7 +100,7 @@ fn check_base(context: &Context<'_>, token: Token, row: &TypeDef) {
     }
 }
 
-/// Whether a TypeSpec is a generic type with its arguments, or cannot be read.
+/// Whether a TypeSpec is an instantiation of a generic type, or cannot be read.
 fn is_instantiation(context: &Context<'_>, token: Token) -> bool {
     let row = token.rid_in::<TypeSpec>().and_then(|rid| context.metadata.row(rid).ok());
     let signature = row.and_then(|row| context.metadata.blobs.blob(row.signature).and_then(TypeSig::parse).ok());
@@ -112,7 +112,7 @@ fn check_interface(context: &Context<'_>, token: Token, row: &TypeDef) {
     context.require(!row.is_sealed(), rule!("II.22.37-27"), token);
 }
 
-/// Rules 16, 22, 26 and 28: what a type's members ask of it.
+/// Rules 16, 22, 26 and 28: requirements from a type's members.
 fn check_members(context: &Context<'_>) {
     let model = context.model;
     let mut has_size = vec![false; model.types.len()];
@@ -180,13 +180,13 @@ fn check_enumerations(context: &Context<'_>) {
     }
 }
 
-/// The integers of the standard, and what else the CLR takes: bool, char, floats, native integers.
+/// The integers of the standard, and the other types that the CLR accepts: bool, char, floats, native integers.
 fn is_primitive(context: &Context<'_>, row: &Field) -> bool {
     let Ok(Signature::Field(TypeSig::Element(element))) = signatures::parse(context, row.signature) else { return false };
     element.is_primitive()
 }
 
-/// Rule 12: the chains of base types end.
+/// Rule 12: chains of base types have an end.
 fn check_loops(context: &Context<'_>) {
     let model = context.model;
     let bases: Vec<u32> = (model.types.iter())
@@ -197,9 +197,9 @@ fn check_loops(context: &Context<'_>) {
     }
 }
 
-/// The rows on cycles of a table whose rows each lead to another, or to none (0).
+/// The rows on cycles of a table in which each row leads to another, or to none (0).
 pub(crate) fn on_cycles(next: &[u32]) -> Vec<u32> {
-    // The number of the walk that came to a row first.
+    // The number of the walk that reached each row first.
     let mut walks = vec![0; next.len()];
     let mut found = Vec::new();
     for start in 1..=next.len() as u32 {

@@ -17,7 +17,7 @@ use crate::{
 
 /// The last security action of .NET Framework.
 const MAX_ACTION: u16 = 15;
-/// The last native type that runtimes know (`NATIVE_TYPE_MAX` stands for none given).
+/// The last native type that runtimes know. `NATIVE_TYPE_MAX` means that none is given.
 const MAX_NATIVE_TYPE: u8 = 0x50;
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -36,7 +36,7 @@ fn check_constants(context: &Context<'_>) {
             Some(ElementType::Char | ElementType::I2 | ElementType::U2) => 2,
             Some(ElementType::I4 | ElementType::U4 | ElementType::R4) => 4,
             Some(ElementType::I8 | ElementType::U8 | ElementType::R8) => 8,
-            // UTF-16 of any length.
+            // A string is UTF-16 of any length.
             Some(ElementType::String) => {
                 context.require(value.len().is_multiple_of(2), rule!("II.22.9-a"), token);
                 continue;
@@ -72,20 +72,20 @@ fn check_attributes(context: &Context<'_>) {
             context.report(rule!("II.22.10-3"), token, constructor);
         }
         let Ok(blob) = context.metadata.blobs.blob(row.value) else { continue };
-        // An attribute without arguments may have no value at all.
+        // An attribute without arguments may have an empty value.
         if blob.is_empty() {
             continue;
         }
         match AttributeValue::parse(blob, &signature, &Types(context)) {
             Ok(_) => {}
-            // The size of an enumeration that another assembly has.
+            // The size of another assembly's enumeration is unknown.
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported(_)) => {}
             Err(error) => context.report(rule!("II.22.10-6"), token, format_args!("{constructor}: {error}")),
         }
     }
 }
 
-/// Knows the enumerations of the module itself.
+/// Resolves the enumerations of the module itself.
 struct Types<'c>(&'c Context<'c>);
 
 impl Types<'_> {
@@ -100,7 +100,7 @@ impl AttributeTypes for Types<'_> {
     }
 
     fn enum_named(&self, name: &str) -> Option<ElementType> {
-        // A name without an assembly, or with this one's, is of this module; nested ones are not looked for.
+        // A name without an assembly, or with this one, is of this module. Nested types are not searched.
         let context = self.0;
         let (namespace, name) = name.rsplit_once('.').unwrap_or(("", name));
         let is_it =
@@ -112,7 +112,7 @@ impl AttributeTypes for Types<'_> {
     fn is_system_type(&self, token: TypeDefOrRef) -> bool {
         let context = self.0;
         match token.token().and_then(Token::rid_in::<TypeRef>) {
-            // A class that is none of System.Type, object and string cannot be an argument, so this is it.
+            // A valid argument of a class type other than object and string is a System.Type.
             Some(_) => true,
             None => is_system(context.metadata, token, b"Type"),
         }

@@ -1,6 +1,6 @@
-//! Whether code may use what it names: visibility of types, accessibility of members (I.8.5.3).
+//! Checks whether code may use the types and members it names: visibility of types, accessibility of members (I.8.5.3).
 //!
-//! Types of local variables and types that are caught are not asked for, since no runtime does: neither Mono nor CoreCLR.
+//! Types of local variables and of caught exceptions are not checked. Neither Mono nor CoreCLR checks them.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -21,50 +21,50 @@ use crate::{
     },
 };
 
-/// Types are nested no deeper than this.
+/// The limit of nesting of types.
 const MAX_NESTING: usize = 64;
-/// More attributes of an assembly than this are not looked at.
+/// The limit of attributes of an assembly that are read.
 const MAX_ATTRIBUTES: usize = 4096;
 
 const FRIENDS: &str = "System.Runtime.CompilerServices.InternalsVisibleToAttribute";
 const IGNORED: &str = "System.Runtime.CompilerServices.IgnoresAccessChecksToAttribute";
 
-/// A type or member that is not for everyone.
+/// A use of a type or member that is not public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AccessRequirement {
-    /// What declares it.
+    /// The declaring type.
     pub(crate) def: Def,
     pub(crate) access: u16,
-    /// Whether it is used on an object.
+    /// Whether the member is used on an object.
     pub(crate) is_instance: bool,
 }
 
 #[derive(Default)]
 struct Cache {
-    /// What types are made of that is not for everyone.
+    /// The requirements of a type's parts that are not public.
     of_types: RefCell<HashMap<TypeId, Rc<[AccessRequirement]>>>,
-    /// The modules whose assembly lets that of the module under check use what is for itself alone.
+    /// The modules whose assembly is a friend, so that the module under check may use its internal members.
     friends: RefCell<HashMap<usize, bool>>,
-    /// Which types of that module implement an interface, as far as it was asked.
+    /// Known results of whether a type of that module implements an interface.
     implemented: RefCell<HashMap<(u32, Def), bool>>,
 }
 
 impl AccessRequirement {
-    /// To use a member of these flags.
+    /// The requirement for a member with these flags.
     pub(crate) fn of_member(def: Def, flags: u16) -> Self {
         Self { def, access: flags & accessibility::ACCESS_MASK, is_instance: flags & accessibility::STATIC == 0 }
     }
 }
 
-/// What an assembly is known by.
+/// The identity of an assembly.
 struct Identity {
     name: String,
-    /// Its public key in hexadecimal; empty if it has none.
+    /// The public key in hexadecimal. Empty if there is none.
     key: String,
 }
 
 impl Identity {
-    /// Whether an attribute names it: keys differ only where both have one.
+    /// Whether an attribute names the assembly. Keys are compared only if both have one.
     fn is_named_by(&self, text: &str) -> bool {
         let mut parts = text.split(',').map(str::trim);
         let key = |part: &str| {
@@ -76,7 +76,7 @@ impl Identity {
     }
 }
 
-/// Adds what is not for everyone in the module under check.
+/// Adds a requirement, unless it always holds in the module under check.
 pub(crate) fn require(types: &Types<'_>, need: AccessRequirement, found: &mut Vec<AccessRequirement>) {
     let is_open = match need.access {
         accessibility::PUBLIC => true,
@@ -88,7 +88,7 @@ pub(crate) fn require(types: &Types<'_>, need: AccessRequirement, found: &mut Ve
     }
 }
 
-/// Adds the types that one is made of, with those around them (I.8.5.3.1).
+/// Adds the requirements of a type's parts and their enclosing types (I.8.5.3.1).
 pub(crate) fn require_type(types: &Types<'_>, id: TypeId, found: &mut Vec<AccessRequirement>) {
     let cache = types.cache::<Cache>();
     let known = cache.of_types.borrow().get(&id).cloned();
@@ -136,7 +136,7 @@ fn require_definition(types: &Types<'_>, mut def: Def, found: &mut Vec<AccessReq
     }
 }
 
-/// Whether a type of the module under check may use something.
+/// Whether a type of the module under check meets a requirement.
 pub(crate) fn is_accessible(types: &Types<'_>, user: u32, need: AccessRequirement, receiver: Option<TypeId>) -> Verdict {
     let scope = types.scope?;
     let mut user = Def { module: scope.module, rid: user };
@@ -149,7 +149,7 @@ pub(crate) fn is_accessible(types: &Types<'_>, user: u32, need: AccessRequiremen
         _ => {}
     }
     let mut verdict = Some(false);
-    // A nested type may use what those around it may.
+    // A nested type has the access of its enclosing types.
     for _ in 0..MAX_NESTING {
         let may = match need.access {
             accessibility::PRIVATE => Some(user == need.def),
@@ -166,7 +166,7 @@ pub(crate) fn is_accessible(types: &Types<'_>, user: u32, need: AccessRequiremen
     verdict
 }
 
-/// I.8.5.3.2: a class uses what its base classes declare, on objects that are of it.
+/// I.8.5.3.2: a class may use family members of its base classes on objects of its own class.
 fn is_family(types: &Types<'_>, user: Def, need: AccessRequirement, receiver: Option<TypeId>) -> Verdict {
     if types.scope?.library.kind(need.def) == Some(TypeKind::Interface) {
         return Some(implements(types, user.rid, need.def));
@@ -187,7 +187,7 @@ fn is_family(types: &Types<'_>, user: Def, need: AccessRequirement, receiver: Op
     }
 }
 
-/// Whether a type of the module under check is an interface, or implements it: that has members for those too.
+/// Whether a type of the module under check is an interface, or implements it. Family members of an interface need that.
 fn implements(types: &Types<'_>, user: u32, interface: Def) -> bool {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.implemented.borrow().get(&(user, interface)) {
@@ -203,20 +203,20 @@ fn implements(types: &Types<'_>, user: u32, interface: Def) -> bool {
     implements
 }
 
-/// Whether a class is another, or extends it.
+/// Whether a class is another, or derives from it.
 fn derives(types: &Types<'_>, from: Def, to: Def) -> Verdict {
     let library = types.scope?.library;
     let bases = hierarchy::base_chain(types, from);
-    // Frameworks may be mixed: another copy of an assembly has it too.
+    // Frameworks may be mixed, so another copy of the assembly counts too.
     let is_copy = |base: &Def| base.module != to.module && library.full_name(*base) == library.full_name(to);
     if bases.contains(&to) || bases.iter().any(is_copy) {
         return Some(true);
     }
-    // A base class that is not there might extend it.
+    // An absent base class might derive from it.
     hierarchy::is_rooted(types, from).then_some(false)
 }
 
-/// Whether the module under check may use what is for another's assembly alone.
+/// Whether the module under check may use the internal members of another module's assembly.
 fn is_friend(types: &Types<'_>, module: usize) -> bool {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.friends.borrow().get(&module) {
@@ -233,7 +233,7 @@ fn find_friend(types: &Types<'_>, module: usize) -> Verdict {
     if user == module {
         return Some(true);
     }
-    // Of a module whose assembly is not there, nothing tells.
+    // Without the module's assembly, the answer is unknown.
     let (own, other) = (identity(types, user)?, identity(types, module)?);
     let is_named = |module: usize, attribute: &str, wanted: &Identity| {
         names_in(types, module, attribute).iter().any(|name| wanted.is_named_by(name))
@@ -250,7 +250,7 @@ fn identity(types: &Types<'_>, module: usize) -> Option<Identity> {
     Some(Identity { name, key: hex::encode(key) })
 }
 
-/// The assemblies that attributes of a module's assembly name, as they name them: `Name, PublicKey=0024...`.
+/// The assembly names in attributes of a module's assembly, as written there: `Name, PublicKey=0024...`.
 fn names_in(types: &Types<'_>, module: usize, attribute: &str) -> Vec<String> {
     let Some(metadata) = types.scope.and_then(|scope| scope.library.metadata(module)) else { return Vec::new() };
     let of_assembly = |row: &CustomAttribute| row.parent.token() == Some(Token::new(Table::Assembly, 1));

@@ -1,4 +1,4 @@
-//! Which values may go where (III.1.8.1.2.3).
+//! Assignability of values (III.1.8.1.2.3).
 
 use std::cell::{Cell, RefCell};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Interfaces of vectors (I.8.9.1), each with the element type for its argument.
+/// The interfaces of vectors (I.8.9.1). Each has the element type as its argument.
 const OF_VECTORS: [&str; 5] = [
     "System.Collections.Generic.IList`1",
     "System.Collections.Generic.ICollection`1",
@@ -24,15 +24,15 @@ const OF_VECTORS: [&str; 5] = [
     "System.Collections.Generic.IReadOnlyCollection`1",
 ];
 
-/// Types are looked into no deeper than this: variance leads on.
+/// The limit of depth for one question. Variance can lead to endless types.
 const MAX_DEPTH: u32 = 16;
-/// And one question takes no more steps than this.
+/// The limit of steps for one question.
 const MAX_STEPS: u32 = 20_000;
 
 #[derive(Default)]
 struct Cache(RefCell<HashMap<(TypeId, TypeId), Verdict>>);
 
-/// Whether a value of one type may go where another is wanted: it is verifier-assignable-to that.
+/// Whether a value of one type is verifier-assignable-to another.
 pub(crate) fn assignable(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     if from == to {
         return Some(true);
@@ -56,7 +56,7 @@ fn is_assignable(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) 
         (Type::Null, Type::Var(_) | Type::MVar(_) | Type::Named(Named::Missing(_), _)) => None,
         (Type::Null, _) => Some(types.is_reference(to)),
         (_, Type::Null) => Some(false),
-        // Not all signatures tell that what they take is `in`.
+        // Some signatures do not mark their `in` parameters.
         (Type::ByRef(from) | Type::In(from), Type::ByRef(to)) => pointer_element_compatible(types, from, to),
         (Type::ByRef(from) | Type::In(from) | Type::ReadOnly(from), Type::ReadOnly(to) | Type::In(to)) => {
             pointer_element_compatible(types, from, to)
@@ -79,7 +79,7 @@ fn is_assignable(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) 
     }
 }
 
-/// Whether it is the root of all classes: of whatever assembly, for frameworks may be mixed.
+/// Whether a type is the root of all classes, in any assembly. Frameworks may be mixed.
 fn is_object(types: &Types<'_>, named: &Named) -> bool {
     match named {
         Named::Known(def, TypeKind::Class) => types.scope.is_some_and(|scope| {
@@ -90,7 +90,7 @@ fn is_object(types: &Types<'_>, named: &Named) -> bool {
     }
 }
 
-/// Whether it is a pointer of controlled mutability where one to the same may be stored through.
+/// Whether a controlled-mutability pointer is used as a mutable one to the same type.
 pub(crate) fn is_read_only(types: &Types<'_>, from: TypeId, to: TypeId) -> bool {
     match (types.get(from), types.get(to)) {
         (Type::ReadOnly(from), Type::ByRef(to)) => pointer_element_compatible(types, from, to) != Some(false),
@@ -98,7 +98,7 @@ pub(crate) fn is_read_only(types: &Types<'_>, from: TypeId, to: TypeId) -> bool 
     }
 }
 
-/// II.14.4.2: what references point to is the same type, but for the sign of integers.
+/// II.14.4.2: managed pointers are compatible if their target types are the same, except for the sign of integers.
 pub(crate) fn pointer_element_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     match (number(types, from), number(types, to)) {
         (Some(from), Some(to)) => Some(verification_type(from) == verification_type(to)),
@@ -106,7 +106,7 @@ pub(crate) fn pointer_element_compatible(types: &Types<'_>, from: TypeId, to: Ty
     }
 }
 
-/// What a number, an enumeration or a pointer is in memory.
+/// The element type in memory of a number, an enumeration or a pointer.
 pub(crate) fn number(types: &Types<'_>, id: TypeId) -> Option<ElementType> {
     match types.get(id) {
         Type::Primitive(element) => Some(element),
@@ -116,7 +116,7 @@ pub(crate) fn number(types: &Types<'_>, id: TypeId) -> Option<ElementType> {
     }
 }
 
-/// Whether two types are one, by their names where two copies of an assembly have it.
+/// Whether two types are the same. Types from two copies of an assembly are compared by name.
 pub(crate) fn is_same(types: &Types<'_>, one: TypeId, other: TypeId) -> Verdict {
     if one == other {
         return Some(true);
@@ -147,16 +147,16 @@ fn is_same_definition(types: &Types<'_>, one: &Named, other: &Named) -> Verdict 
         return Some(true);
     }
     match (one, other) {
-        // Two of one assembly are two.
+        // Two definitions of one assembly are different types.
         (Named::Known(a, _), Named::Known(b, _)) if a.module == b.module => Some(false),
         (Named::Known(..), Named::Known(..)) => Some(types.definition_name(one) == types.definition_name(other)),
         _ if types.definition_name(one) == types.definition_name(other) => Some(true),
-        // One might be a forwarder to the other's assembly, with the name of another type; or not.
+        // The missing type may be forwarded to the other's assembly, under another name. The answer is unknown.
         _ => None,
     }
 }
 
-/// III.4.29: whether what is stored as a value of one type may be where another is held.
+/// III.4.29: whether a value stored as one type may be held in a place of another.
 pub(crate) fn held_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     match pointer_element_compatible(types, from, to) {
         Some(false) if types.is_reference(from) => assignable(types, from, to),
@@ -164,7 +164,7 @@ pub(crate) fn held_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Ve
     }
 }
 
-/// I.8.7.1: whether what a signature has at a place may stand for what another has.
+/// I.8.7.1: whether a type in a signature is compatible with the one in another signature.
 pub(crate) fn signature_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     match (types.get(from), types.get(to)) {
         (Type::ByRef(from) | Type::In(from), Type::ByRef(to) | Type::In(to)) => pointer_element_compatible(types, from, to),
@@ -172,18 +172,18 @@ pub(crate) fn signature_compatible(types: &Types<'_>, from: TypeId, to: TypeId) 
     }
 }
 
-/// I.8.7.1: whether elements of one type may stand for those of another.
+/// I.8.7.1: whether elements of one type are compatible with those of another.
 pub(crate) fn element_compatible(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     array_element_compatible(types, from, to, Limit::new(MAX_DEPTH, &Cell::new(MAX_STEPS)))
 }
 
-/// I.8.7.1: elements of arrays are of one reduced type, or references that fit.
+/// I.8.7.1: array elements are of one reduced type, or compatible references.
 fn array_element_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
     if from == to || types.is_reference(from) {
         return is_assignable(types, from, to, limit);
     }
     if types.is_parameter(from) && (types.is_reference(to) || types.is_parameter(to)) {
-        // Its constraints say whether it is one.
+        // The constraints tell whether it is a reference type.
         return None;
     }
     let sized = |id: TypeId| match types.get(id) {
@@ -210,7 +210,8 @@ fn array_assignable(types: &Types<'_>, element: TypeId, rank: Option<u32>, to: T
     is_assignable(types, resolve::system(types, "Array"), to, limit)
 }
 
-/// A box is what its value type extends and implements; that of a parameter is what constraints say, which is assumed.
+/// A box has the base types and interfaces of its value type. Those of a generic parameter depend on constraints, and are
+/// assumed.
 fn box_assignable(types: &Types<'_>, inner: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
     match (types.get(inner), types.get(to)) {
         (_, Type::Boxed(to)) => pointer_element_compatible(types, inner, to),
@@ -252,11 +253,11 @@ fn is_subtype(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) -> 
     verdict
 }
 
-/// Whether two instantiations are one, or differ as variance allows (II.9.9).
+/// Whether two instantiations are the same, or differ as variance permits (II.9.9).
 fn variance_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
     let (Type::Named(of, froms), Type::Named(named, tos)) = (types.get(from), types.get(to)) else { return None };
     match is_same_definition(types, &of, &named) {
-        // What is missing might be anything, but not what a type of the library with all its parents is not.
+        // A missing type may be anything. A type whose base types are all known is not.
         None => return if matches!(of, Named::Known(..)) { None } else { is_same(types, from, to) },
         Some(false) => return Some(false),
         Some(true) => {}
@@ -273,9 +274,9 @@ fn variance_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit
             _ if same == Some(true) => same,
             variance::COVARIANT if types.is_reference(*from) => is_assignable(types, *from, *to, limit),
             variance::CONTRAVARIANT if types.is_reference(*to) => is_assignable(types, *to, *from, limit),
-            // Value types do not vary.
+            // Value types are invariant.
             _ if [from, to].iter().any(|id| is_value(types, **id)) => same,
-            // A parameter may be constrained to references.
+            // A generic parameter may be constrained to reference types.
             variance::COVARIANT | variance::CONTRAVARIANT => None,
             _ => same,
         };
@@ -288,12 +289,12 @@ fn variance_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit
     verdict
 }
 
-/// Whether it is a value type, whatever stands for parameters.
+/// Whether a type is a value type, for any generic arguments.
 fn is_value(types: &Types<'_>, id: TypeId) -> bool {
     types.may_be_boxed(id) && !types.is_parameter(id)
 }
 
-/// Whether numbers are of one type on the stack (III.1.8.1.2.1).
+/// Whether numbers have one type on the stack (III.1.8.1.2.1).
 fn is_same_number(one: ElementType, other: ElementType) -> bool {
     match (ValueKind::of_element(one), ValueKind::of_element(other)) {
         (Some(one), Some(other)) => one.assignable_to(other),

@@ -1,4 +1,4 @@
-//! Constraints of generic parameters: what stands for them satisfies them (II.10.1.7).
+//! Constraints of generic parameters: type arguments must satisfy them (II.10.1.7).
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,9 +19,9 @@ use crate::{
     },
 };
 
-/// Constraints lead to further ones no deeper than this.
+/// The limit of depth at which constraints are followed.
 const MAX_DEPTH: u32 = 16;
-/// And one question takes no more steps than this.
+/// The limit of steps for one question.
 const MAX_STEPS: u32 = 1000;
 
 /// An instantiation of a constrained type or method.
@@ -37,14 +37,14 @@ pub(crate) struct Instantiation {
 #[derive(Default)]
 struct Cache(RefCell<HashMap<TypeId, Rc<[Instantiation]>>>);
 
-/// Whose generic parameters stand open in a type.
+/// The context whose generic parameters may be open in a type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GenericContext {
     pub(crate) owner: u32,
     pub(crate) method: Token,
 }
 
-/// The constrained instantiations that a type is made of, but for those that are right anywhere.
+/// The constrained instantiations in a type, except those that are valid everywhere.
 pub(crate) fn instantiations(types: &Types<'_>, id: TypeId) -> Rc<[Instantiation]> {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&id) {
@@ -69,7 +69,7 @@ fn collect(types: &Types<'_>, id: TypeId, found: &mut Vec<Instantiation>) {
     }
 }
 
-/// Adds an instantiation, unless it satisfies all constraints anywhere.
+/// Adds an instantiation, unless it satisfies all constraints everywhere.
 pub(crate) fn require(types: &Types<'_>, instance: Instantiation, found: &mut Vec<Instantiation>) {
     let arguments = instance.arguments();
     let is_any_open = arguments.iter().any(|argument| is_open(types, *argument));
@@ -90,7 +90,7 @@ fn bounds<'l>(types: &Types<'l>, instance: &Instantiation) -> &'l [Bound] {
     types.scope.map_or(&[], |scope| scope.library.bounds(instance.module, instance.generic))
 }
 
-/// What does not satisfy its constraints there, and of what.
+/// The argument that violates its constraints in a context, and the generic type or method.
 pub(crate) fn violated(types: &Types<'_>, within: GenericContext, instance: &Instantiation) -> Option<String> {
     let pairs = bounds(types, instance).iter().zip(instance.arguments().iter());
     for (bound, argument) in pairs {
@@ -134,7 +134,7 @@ fn satisfies(
     all(checks.into_iter().flatten().chain(constraints))
 }
 
-/// The constraints of a generic parameter of the code at hand.
+/// The constraints of a generic parameter of the current code.
 fn bound_of<'l>(types: &Types<'l>, within: Option<GenericContext>, id: TypeId) -> Option<&'l Bound> {
     let (scope, within) = (types.scope?, within?);
     let (owner, number) = match types.get(id) {
@@ -145,7 +145,7 @@ fn bound_of<'l>(types: &Types<'l>, within: Option<GenericContext>, id: TypeId) -
     scope.library.bounds(scope.module, owner).get(number as usize)
 }
 
-/// What a generic parameter of the code at hand is constrained to.
+/// The types that a generic parameter of the current code is constrained to.
 fn constraints_of(types: &Types<'_>, bound: &Bound) -> Vec<TypeId> {
     let Some(scope) = types.scope else { return Vec::new() };
     let tokens = bound.constraints.iter().filter_map(|constraint| constraint.token());
@@ -156,7 +156,7 @@ fn is_class(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, limit
     if types.is_parameter(id) {
         let bound = bound_of(types, within, id)?;
         let limit = limit.deeper()?;
-        // An interface may be a value type's.
+        // A value type may implement an interface.
         let is_class = |id: &TypeId| match types.get(*id) {
             Type::Named(Named::Known(def, kind), _) => {
                 let names = ["System.Object", "System.ValueType", "System.Enum"];
@@ -184,7 +184,7 @@ fn is_value(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Ve
     }
 }
 
-/// Whether it has a public constructor that takes nothing, as all value types do.
+/// Whether a type has a public constructor without parameters, as all value types do.
 fn is_constructible(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Verdict {
     match types.get(id) {
         Type::Var(_) | Type::MVar(_) => {
@@ -200,7 +200,7 @@ fn is_constructible(types: &Types<'_>, within: Option<GenericContext>, id: TypeI
     }
 }
 
-/// Whether it may stand for a parameter that is not for ref structs.
+/// Whether a type may be the argument of a parameter that does not allow ref structs.
 fn can_be_boxed(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Verdict {
     match bound_of(types, within, id) {
         Some(bound) => Some(!bound.param.allows_by_ref_like()),
@@ -208,7 +208,7 @@ fn can_be_boxed(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -
     }
 }
 
-/// Whether values of it live on the stack alone.
+/// Whether values of the type live only on the stack.
 pub(crate) fn is_ref_struct(types: &Types<'_>, id: TypeId) -> bool {
     match types.get(id) {
         Type::Named(Named::Known(def, TypeKind::Value), _) => {
@@ -218,12 +218,12 @@ pub(crate) fn is_ref_struct(types: &Types<'_>, id: TypeId) -> bool {
     }
 }
 
-/// Whether it is one of the types that were there before ref structs, and whose values lead into frames.
+/// Whether a type is one of those that predate ref structs and whose values refer to stack frames.
 pub(crate) fn is_frames_own(types: &Types<'_>, id: TypeId) -> bool {
     ["TypedReference", "ArgIterator", "RuntimeArgumentHandle"].into_iter().any(|name| resolve::system(types, name) == id)
 }
 
-/// Whether a type is what a constraint names, or converts to it.
+/// Whether a type is the type of a constraint, or converts to it.
 fn meets(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, wanted: TypeId, limit: Limit<'_>) -> Verdict {
     let limit = limit.deeper()?;
     if id == wanted || wanted == resolve::system(types, "Object") {
@@ -251,7 +251,7 @@ fn meets(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, wanted: 
     }
 }
 
-/// Whether a type mentions generic parameters of the code at hand.
+/// Whether a type contains generic parameters of the current code.
 fn is_open(types: &Types<'_>, id: TypeId) -> bool {
     match types.get(id) {
         Type::Var(_) | Type::MVar(_) => true,

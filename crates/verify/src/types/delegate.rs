@@ -1,4 +1,4 @@
-//! What a delegate's Invoke takes and returns (II.14.6).
+//! The signature of a delegate's Invoke (II.14.6).
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -14,7 +14,7 @@ use crate::types::{
 #[derive(Default)]
 struct Cache(RefCell<HashMap<TypeId, Option<Rc<MethodType>>>>);
 
-/// `Invoke` of a delegate; none if only an assembly that is not at hand tells.
+/// `Invoke` of a delegate. `None` if only an absent assembly defines it.
 pub(crate) fn invoke(types: &Types<'_>, id: TypeId) -> Option<Rc<MethodType>> {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&id) {

@@ -1,4 +1,4 @@
-//! What types extend and implement (I.8.9).
+//! Base types and interfaces of types (I.8.9).
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -14,15 +14,15 @@ use crate::{
     },
 };
 
-/// A chain of base classes longer than this is a cycle.
+/// The limit of base classes. A longer chain is a cycle.
 const MAX_BASES: usize = 256;
-/// More types than this are not asked for what they implement: types can be made to lead ever further.
+/// The limit of types whose interfaces are searched. Generic types can form endless chains.
 const MAX_PARENTS: usize = 20_000;
 
 #[derive(Default)]
 struct Cache(RefCell<HashMap<Def, Rc<Parents>>>);
 
-/// What a type implements and extends by itself, in its own parameters.
+/// The direct interfaces and base class of a type, in its own generic parameters.
 #[derive(Default, Debug)]
 pub(crate) struct Parents {
     base: Option<TypeId>,
@@ -30,23 +30,23 @@ pub(crate) struct Parents {
 }
 
 impl Parents {
-    /// What it extends.
+    /// The base class.
     pub(crate) fn base(&self) -> Option<TypeId> {
         self.base
     }
 
-    /// What it implements.
+    /// The direct interfaces.
     pub(crate) fn interfaces(&self) -> impl Iterator<Item = TypeId> {
         self.interfaces.iter().copied()
     }
 
-    /// All of them, the base class last.
+    /// The interfaces and then the base class.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TypeId> {
         self.interfaces.iter().chain(&self.base).copied()
     }
 }
 
-/// What a definition implements and extends by itself.
+/// The direct interfaces and base class of a definition.
 pub(crate) fn parents(types: &Types<'_>, def: Def) -> Rc<Parents> {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&def) {
@@ -66,7 +66,7 @@ pub(crate) fn parents(types: &Types<'_>, def: Def) -> Rc<Parents> {
     parents
 }
 
-/// All that a type implements, by its bases too.
+/// All interfaces of a type, including those of its base types.
 pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
     let mut found = Vec::new();
     let mut work = vec![of];
@@ -91,7 +91,7 @@ pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
     found
 }
 
-/// What a type extends; none if it is the root, or if no assembly at hand tells.
+/// The base class of a type. `None` for the root, or if no assembly at hand tells.
 pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
     match types.get(of) {
         Type::Named(Named::Known(def, _), arguments) => Some(types.substitute(parents(types, def).base?, &arguments)),
@@ -104,13 +104,13 @@ pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
     }
 }
 
-/// Whether all that a definition extends is known, up to the root of all classes.
+/// Whether all base classes of a definition are known, up to the root.
 pub(crate) fn is_rooted(types: &Types<'_>, def: Def) -> bool {
     let row = base_chain(types, def).last().and_then(|last| types.scope?.library.row(*last));
     row.is_some_and(|row| row.extends.token().is_none_or(|token| token.rid() == 0))
 }
 
-/// A definition and those it extends, as far as they are known.
+/// A definition and its base classes, as far as they are known.
 pub(crate) fn base_chain(types: &Types<'_>, def: Def) -> Vec<Def> {
     let base_of = |def: Def| match types.get(parents(types, def).base?) {
         Type::Named(Named::Known(base, _), _) => Some(base),

@@ -1,7 +1,7 @@
-//! The assemblies that references lead to: types by name, through forwarders, and what they extend.
+//! The assemblies that references resolve to: their types by name, through forwarders, with their base types.
 //!
-//! Who reads the files decides which assembly a reference means ([`Library::link`]); what has no link is not known, and
-//! whatever depends on it is assumed.
+//! The caller reads the files and decides which assembly a reference means ([`Library::link`]). Types of unlinked
+//! references are unknown, and all that depends on them is assumed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,10 @@ use foldhash::{HashMap, HashSet};
 
 use crate::model::{self, TypeKind};
 
-/// Forwarders and enclosing types lead no further than this.
+/// The limit on steps through forwarders and enclosing types.
 const MAX_STEPS: usize = 32;
 
-/// Assemblies, with what each one's references mean.
+/// Assemblies, with the targets of their references.
 #[derive(Default, Debug)]
 pub struct Library<'a> {
     modules: Vec<Module<'a>>,
@@ -33,7 +33,7 @@ pub struct Library<'a> {
 /// The four numbers of an assembly's version (II.6.2.1.4).
 pub type Version = [u16; 4];
 
-/// An assembly of a library: the one whose references are followed.
+/// A library, and the assembly in it whose references are resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'l> {
     /// The assemblies.
@@ -42,7 +42,7 @@ pub struct Scope<'l> {
     pub module: usize,
 }
 
-/// A type definition of a library: the module's number and the row's.
+/// A type definition of a library: the number of the module and of the row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Def {
     pub(crate) module: usize,
@@ -53,14 +53,14 @@ pub(crate) struct Def {
 struct Module<'a> {
     metadata: Metadata<'a>,
     links: BTreeMap<Vec<u8>, usize>,
-    /// Other modules of its assembly, by the names of their files.
+    /// The other modules of the assembly, by file name.
     files: BTreeMap<Vec<u8>, usize>,
-    /// The module with the manifest of its assembly; itself, unless another one has it for a file.
+    /// The module with the manifest of the assembly: this one, unless another module lists it as a file.
     manifest: usize,
     index: OnceLock<Index>,
 }
 
-/// A generic parameter (II.22.20) and what it is constrained to.
+/// A generic parameter (II.22.20) and its constraints.
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) param: GenericParam,
@@ -68,7 +68,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Whether every type that may be an argument will do.
+    /// Whether every type that is permitted as an argument satisfies the constraints.
     pub(crate) fn is_free(&self) -> bool {
         let param = &self.param;
         let is_special = param.is_reference_type() || param.is_not_nullable_value_type() || param.has_default_constructor();
@@ -76,17 +76,17 @@ impl Bound {
     }
 }
 
-/// A name within its namespace and its enclosing type (0 for none).
+/// A type's key: the enclosing type (0 for none), the namespace and the name.
 type Place = (u32, Vec<u8>, Vec<u8>);
 
-/// What is looked for in an assembly.
+/// The lookup tables of an assembly.
 #[derive(Default, Debug)]
 struct Index {
     types: HashMap<Place, u32>,
     enclosing: HashMap<u32, u32>,
     exported: HashMap<Place, u32>,
     interfaces: HashMap<u32, Vec<TypeDefOrRef>>,
-    /// What each type's MethodImpls override.
+    /// The methods that each type's MethodImpls override.
     overrides: HashMap<u32, Vec<MethodDefOrRef>>,
     /// The generic parameters of each type and method.
     bounds: HashMap<Token, Vec<Bound>>,
@@ -94,12 +94,12 @@ struct Index {
 }
 
 impl<'a> Library<'a> {
-    /// A library of no assemblies.
+    /// An empty library.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an assembly; gives its number.
+    /// Adds an assembly, and returns its number.
     pub fn add(&mut self, metadata: Metadata<'a>) -> usize {
         let number = self.modules.len();
         let (links, files) = (BTreeMap::new(), BTreeMap::new());
@@ -107,14 +107,14 @@ impl<'a> Library<'a> {
         number
     }
 
-    /// Says which assembly another's references of this name mean.
+    /// Links a module's references of this name to an assembly.
     pub fn link(&mut self, module: usize, name: &[u8], to: usize) {
         if let Some(module) = self.modules.get_mut(module) {
             module.links.insert(name.to_owned(), to);
         }
     }
 
-    /// Says which module of the same assembly a module's file of this name is (II.22.19, II.22.31).
+    /// Links a module's file of this name to a module of the same assembly (II.22.19, II.22.31).
     pub fn link_file(&mut self, module: usize, name: &[u8], to: usize) {
         if let Some(module) = self.modules.get_mut(module) {
             module.files.insert(name.to_owned(), to);
@@ -127,7 +127,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// The files of other modules of its assembly that a module refers to.
+    /// The names of the files with other modules of the assembly that a module refers to.
     pub fn files(metadata: &Metadata<'_>) -> BTreeSet<Vec<u8>> {
         let tables = &metadata.tables;
         let files = tables.rows::<File>().filter(|(_, row)| !row.contains_no_metadata()).map(|(_, row)| row.name);
@@ -136,12 +136,12 @@ impl<'a> Library<'a> {
         files.chain(modules).filter_map(|index| name(metadata, index)).collect()
     }
 
-    /// The module that has the manifest of a module's assembly.
+    /// The module with the manifest of a module's assembly.
     pub(crate) fn manifest(&self, module: usize) -> usize {
         self.modules.get(module).map_or(module, |module| module.manifest)
     }
 
-    /// The assemblies that one refers to, by their names, with the version that it asks for: runtimes take no earlier one.
+    /// The assemblies that a module refers to, by name, with the requested version. Runtimes accept no earlier version.
     pub fn references(metadata: &Metadata<'_>) -> BTreeMap<Vec<u8>, Version> {
         let mut found = BTreeMap::new();
         for (_, row) in metadata.tables.rows::<AssemblyRef>() {
@@ -153,12 +153,12 @@ impl<'a> Library<'a> {
         found
     }
 
-    /// The version of an assembly; none if it is a module of another one.
+    /// The version of an assembly. `None` for a module without a manifest.
     pub fn version(metadata: &Metadata<'_>) -> Option<Version> {
         metadata.assembly().map(|row| [row.major, row.minor, row.build, row.revision])
     }
 
-    /// An assembly's metadata.
+    /// The metadata of an assembly.
     pub fn metadata(&self, module: usize) -> Option<&Metadata<'a>> {
         self.modules.get(module).map(|module| &module.metadata)
     }
@@ -168,17 +168,17 @@ impl<'a> Library<'a> {
         Some((module, module.index.get_or_init(|| Index::new(&module.metadata))))
     }
 
-    /// The definition that a TypeDef or TypeRef of a module comes down to.
+    /// The definition of a TypeDef or TypeRef of a module.
     pub(crate) fn resolve(&self, module: usize, token: Token) -> Option<Def> {
         self.locate(module, token, MAX_STEPS)?
     }
 
-    /// Whether what has to have the type that a token of a module names is at hand, and has none.
+    /// Whether a token's type is missing although the assembly that must define it is at hand.
     pub(crate) fn is_absent(&self, module: usize, token: Token) -> bool {
         self.locate(module, token, MAX_STEPS) == Some(None)
     }
 
-    /// The definition, if there is one; none if what has to have it is not at hand.
+    /// The definition, if there is one. The outer `None` means that the defining assembly is absent.
     fn locate(&self, module: usize, token: Token, steps: usize) -> Option<Option<Def>> {
         let steps = steps.checked_sub(1)?;
         if token.table()? == Table::TypeDef {
@@ -206,7 +206,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// Whether a module refers to .NET Framework's library, and what is at hand of that name leads elsewhere.
+    /// Whether a module refers to .NET Framework's library, and the assembly at hand of that name forwards elsewhere.
     pub(crate) fn is_retargeted(&self, module: usize) -> bool {
         let facade = self.link_of(module, b"mscorlib").and_then(|library| self.module(library));
         facade.is_some_and(|(_, index)| !index.types.contains_key(&(0, b"System".to_vec(), b"Object".to_vec())))
@@ -216,13 +216,13 @@ impl<'a> Library<'a> {
         self.modules.get(module)?.links.get(name).copied()
     }
 
-    /// The module of the same assembly that a file is.
+    /// The module of the same assembly with this file name.
     fn file_of(&self, module: usize, index: Str) -> Option<usize> {
         let of = self.modules.get(module)?;
         of.files.get(&name(&of.metadata, index)?).copied()
     }
 
-    /// A type by its name, here, in another module, or where a forwarder leads (II.6.7, II.6.8).
+    /// A type by its name, in this module, in another one, or where a forwarder leads (II.6.7, II.6.8).
     fn find(&self, module: usize, place: &Place, steps: usize) -> Option<Option<Def>> {
         let steps = steps.checked_sub(1)?;
         let (of, index) = self.module(module)?;
@@ -238,7 +238,7 @@ impl<'a> Library<'a> {
         self.find(self.link_of(module, &name(&of.metadata, to.name)?)?, place, steps)
     }
 
-    /// A type of the namespace `System`, in the assembly that a module's references lead to and that has `Object`.
+    /// A type of the namespace `System`, in the assembly with `Object` that a module's references lead to.
     pub(crate) fn system(&self, module: usize, wanted: &[u8]) -> Option<Def> {
         let place = |name: &[u8]| (0, b"System".to_vec(), name.to_vec());
         let (object, wanted) = (place(b"Object"), place(wanted));
@@ -267,13 +267,13 @@ impl<'a> Library<'a> {
         Some(model::kind(self.metadata(def.module)?, &self.row(def)?, def.rid))
     }
 
-    /// What a type is nested in.
+    /// The enclosing type of a nested type.
     pub(crate) fn enclosing(&self, def: Def) -> Option<Def> {
         let (_, index) = self.module(def.module)?;
         index.enclosing.get(&def.rid).map(|rid| Def { rid: *rid, ..def })
     }
 
-    /// What a type implements by itself, as indices of its module.
+    /// The interfaces that a type itself implements, as indices of its module.
     pub(crate) fn interfaces(&self, def: Def) -> &[TypeDefOrRef] {
         self.module(def.module).and_then(|(_, index)| index.interfaces.get(&def.rid)).map_or(&[], Vec::as_slice)
     }
@@ -288,12 +288,12 @@ impl<'a> Library<'a> {
         self.module(module).and_then(|(_, index)| index.bounds.get(&of)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether values of it live on the stack alone.
+    /// Whether values of the type live only on the stack.
     pub(crate) fn is_ref_struct(&self, def: Def) -> bool {
         self.module(def.module).is_some_and(|(_, index)| index.ref_structs.contains(&def.rid))
     }
 
-    /// What an enumeration consists of.
+    /// The underlying type of an enumeration.
     pub(crate) fn underlying(&self, def: Def) -> Option<ElementType> {
         let metadata = self.metadata(def.module)?;
         let fields = metadata.children::<_, Field>(Rid::<TypeDef>::new(def.rid));
@@ -304,7 +304,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// A type's full name, with those around it: `Namespace.Outer/Inner`.
+    /// The full name of a type, with its enclosing types: `Namespace.Outer/Inner`.
     pub(crate) fn full_name(&self, mut def: Def) -> String {
         let mut full = String::new();
         for _ in 0..MAX_STEPS {
@@ -333,7 +333,7 @@ impl Index {
             }
         }
         for (rid, row) in metadata.tables.rows::<ExportedType>() {
-            // Those of another exported type are nested in it.
+            // An exported type in another exported type is nested.
             let is_outer = row.implementation.token().is_some_and(|token| token.table() != Some(Table::ExportedType));
             if let (true, Some(namespace), Some(name)) = (is_outer, name(metadata, row.namespace), name(metadata, row.name)) {
                 index.exported.insert((0, namespace, name), rid.get());
@@ -360,7 +360,7 @@ impl Index {
     }
 }
 
-/// The types that say they are ref structs.
+/// The types with the attribute of ref structs.
 fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
     let is_it = |namespace: Str, name: Str| {
         let is = |index: Str, wanted: &[u8]| metadata.strings.string_bytes(index) == Ok(wanted);
@@ -399,7 +399,8 @@ mod tests {
 
     use super::*;
 
-    /// Adds an enumeration of `int64` whose field is found through `FieldPtr`: the row of the same number is another type's.
+    /// Adds an enumeration of `int64` whose field is found through `FieldPtr`. The Field row of the same number is another
+    /// type's.
     fn add_enumeration(metadata: &Metadata<'_>, builder: &mut MetadataBuilder<'_, '_>) -> Result<Token, ecma335::Error> {
         let (fields, methods) = (metadata.tables.count(Table::Field), metadata.tables.count(Table::MethodDef));
         for (name, element) in [("count", ElementType::I4), ("value__", ElementType::I8)] {
@@ -422,7 +423,7 @@ mod tests {
         Ok(enumeration)
     }
 
-    /// An attribute of the module whose argument is the enumeration's value 5, in so many bytes.
+    /// An attribute of the module whose argument is the enumeration's value 5, in a given number of bytes.
     fn add_attribute(builder: &mut MetadataBuilder<'_, '_>, of: Token, size: usize) -> Result<(), ecma335::Error> {
         let mut signature = vec![0x20, 1, ElementType::Void as u8, ElementType::ValueType as u8];
         put_compressed_u32(&mut signature, TypeDefOrRef::new(of).unwrap().0);

@@ -1,4 +1,4 @@
-//! The members that references name: by name and signature, in the type that is named or in one it extends (II.22.25).
+//! Resolves member references by name and signature, in the named type or its base types (II.22.25).
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -21,20 +21,20 @@ use crate::{
     },
 };
 
-/// Methods of one type and name beyond this many are not looked at.
+/// The limit of methods of one type and name that are examined.
 const MAX_OVERLOADS: usize = 1024;
 
 #[derive(Default)]
 struct Cache(RefCell<HashMap<Def, Rc<Members>>>);
 
-/// The rows of a type's members by their names.
+/// The rows of a type's members, by name.
 #[derive(Default, Debug)]
 struct Members {
     methods: HashMap<Vec<u8>, Vec<(u32, MethodDef)>>,
     fields: HashMap<Vec<u8>, Vec<Field>>,
 }
 
-/// A method that another module refers to: what declares it, its row number and row.
+/// A method that another module refers to: its declaring type, row number and row.
 pub(crate) fn find_method(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, u32, MethodDef)> {
     let module = types.scope?.module;
     for (steps, def) in bases(types, owner)?.into_iter().enumerate() {
@@ -57,7 +57,7 @@ pub(crate) fn find_method(types: &Types<'_>, owner: TypeId, name: &[u8], wanted:
     None
 }
 
-/// A field that another module refers to, and what declares it.
+/// A field that another module refers to, and its declaring type.
 pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &TypeSig) -> Option<(Def, Field)> {
     let module = types.scope?.module;
     for (steps, def) in bases(types, owner)?.into_iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: 
     None
 }
 
-/// Whether what a type itself has not of a name, none of those has that it might be inherited from: all are at hand.
+/// Whether a method that a type itself lacks is certain not to be inherited. Every type to inherit from has to be known.
 pub(crate) fn has_none_elsewhere(types: &Types<'_>, owner: TypeId, name: &[u8]) -> bool {
     let Type::Named(Named::Known(def, kind), _) = types.get(owner) else { return false };
     if kind != TypeKind::Interface {
@@ -95,12 +95,12 @@ pub(crate) fn has_none_elsewhere(types: &Types<'_>, owner: TypeId, name: &[u8]) 
     !inherited.iter().chain([&resolve::system(types, "Object")]).any(has)
 }
 
-/// A type's only method of a name.
+/// The only method of a name in a type.
 pub(crate) fn method_named(types: &Types<'_>, def: Def, name: &[u8]) -> Option<MethodDef> {
     members(types, def).methods.get(name)?.first().map(|(_, row)| *row)
 }
 
-/// Whether a class has a public constructor that takes nothing.
+/// Whether a class has a public constructor without parameters.
 pub(crate) fn has_default_constructor(types: &Types<'_>, def: Def) -> bool {
     let members = members(types, def);
     let is_it = |(_, row): &(u32, MethodDef)| {
@@ -111,18 +111,18 @@ pub(crate) fn has_default_constructor(types: &Types<'_>, def: Def) -> bool {
     members.methods.get(&b".ctor"[..]).is_some_and(|rows| rows.iter().any(is_it))
 }
 
-/// A signature of a definition's module.
+/// A signature in a definition's module.
 pub(crate) fn signature(types: &Types<'_>, def: Def, blob: Blob) -> Option<Signature> {
     Signature::parse(types.scope?.library.metadata(def.module)?.blobs.blob(blob).ok()?).ok()
 }
 
-/// The definitions of a type and of those it extends, as far as they are known.
+/// The definitions of a type and its base types, as far as they are known.
 fn bases(types: &Types<'_>, of: TypeId) -> Option<Vec<Def>> {
     let Type::Named(Named::Known(def, _), _) = types.get(of) else { return None };
     Some(hierarchy::base_chain(types, def))
 }
 
-/// Whether types of two modules are the same, with generic parameters by their numbers.
+/// Whether types of two modules are the same. Generic parameters are compared by number.
 fn are_same(types: &Types<'_>, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> Verdict {
     let of = |module: usize, signature: &TypeSig| resolve::of_signature(types, module, signature, Arguments::default());
     all(ones.iter().zip(others).map(|(a, b)| assign::is_same(types, of(one, a), of(other, b))))
@@ -154,8 +154,8 @@ fn find_members(types: &Types<'_>, def: Def) -> Option<Members> {
     Some(members)
 }
 
-/// What is meant by a reference: what fits, or else what may. Of several, for pointers are all alike here, the most
-/// accessible one.
+/// The best match for a reference: a row that fits, or else one that may fit. Of several it takes the most accessible one,
+/// since all pointers are alike here.
 fn best<T>(rows: &[T], fits: impl Fn(&T) -> Verdict, access: impl Fn(&T) -> u16) -> Option<&T> {
     let judged = rows.iter().take(MAX_OVERLOADS).map(|row| (fits(row), row)).filter(|(verdict, _)| *verdict != Some(false));
     judged.max_by_key(|(verdict, row)| (verdict.is_some(), access(row))).map(|(_, row)| row)

@@ -1,28 +1,29 @@
-//! What values are where paths meet (III.1.8.1.3).
+//! The types of merged stack values where paths meet (III.1.8.1.3).
 
 use crate::types::{
     assign, hierarchy, resolve,
     store::{Type, TypeId, Types},
 };
 
-/// A chain of base classes is followed no further than this.
+/// The limit of base classes in a chain.
 const MAX_BASES: u32 = 64;
 
-/// What a value is that comes as either of two; none if there is no such type.
+/// The merged type of a value that has either of two types. `None` if there is none.
 pub(crate) fn merge(types: &Types<'_>, one: TypeId, other: TypeId) -> Option<TypeId> {
-    // The first one stays where both fit, so that it never goes back and forth.
+    // If both fit, the first type stays, so that the analysis terminates.
     match (assign::assignable(types, other, one), assign::assignable(types, one, other)) {
         (Some(true), _) => Some(one),
         (_, Some(true)) => Some(other),
         (None, _) | (_, None) => Some(TypeId::UNKNOWN),
-        // Which one it is has been lost.
+        // The merged value no longer names one method.
         _ if matches!((types.get(one), types.get(other)), (Type::Method(_), Type::Method(_))) => Some(TypeId::UNKNOWN),
         _ if types.is_reference(one) && types.is_reference(other) => Some(common_reference(types, one, other)),
         _ => None,
     }
 }
 
-/// What two references are that may not stand for each other: arrays of references are one of what these have in common.
+/// The merged type of two references that are not assignable to each other. For arrays of references, it merges their
+/// elements.
 fn common_reference(types: &Types<'_>, one: TypeId, other: TypeId) -> TypeId {
     match (types.get(one), types.get(other)) {
         (Type::Array(a, rank), Type::Array(b, of)) if rank == of && types.is_reference(a) && types.is_reference(b) => {
@@ -35,7 +36,7 @@ fn common_reference(types: &Types<'_>, one: TypeId, other: TypeId) -> TypeId {
     }
 }
 
-/// The closest class that both extend; unknown if it says less than an interface of both.
+/// The closest common base class. Unknown if an interface of both types says more.
 fn common_base(types: &Types<'_>, one: TypeId, other: TypeId) -> TypeId {
     let mut base = one;
     for _ in 0..MAX_BASES {
@@ -51,7 +52,7 @@ fn common_base(types: &Types<'_>, one: TypeId, other: TypeId) -> TypeId {
             }
         }
     }
-    // Compilers count on the interfaces of both too, which the standard leaves open.
+    // Compilers rely on common interfaces too, which the standard leaves open.
     let is_of_both = |interface: TypeId| {
         assign::assignable(types, other, interface) == Some(true) && assign::assignable(types, base, interface) != Some(true)
     };

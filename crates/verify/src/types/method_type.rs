@@ -1,4 +1,4 @@
-//! What a method takes and returns, whatever its name (II.23.2.1).
+//! The parameter types and return type of a method, without its name (II.23.2.1).
 
 use ecma335::{
     element::ElementType,
@@ -11,17 +11,17 @@ use crate::types::{
     verdict::{Verdict, all},
 };
 
-/// What a method takes and returns.
+/// The parameter types and return type of a method.
 #[derive(Debug)]
 pub(crate) struct MethodType {
     pub(crate) generic_params: u32,
     pub(crate) params: Vec<TypeId>,
-    /// None for void.
+    /// The return type. `None` for void.
     pub(crate) returned: Option<TypeId>,
 }
 
 impl MethodType {
-    /// What a signature of a module says, with arguments for the parameters of its type.
+    /// The types in a signature of a module, with arguments for its type's generic parameters.
     pub(crate) fn new(types: &Types<'_>, module: usize, signature: &MethodSig, of_type: &[TypeId]) -> Self {
         let of = |sig: &TypeSig| resolve::of_signature(types, module, sig, Arguments { of_type, of_method: &[] });
         Self {
@@ -31,7 +31,7 @@ impl MethodType {
         }
     }
 
-    /// Whether two are one, whatever modifies their references.
+    /// Whether two are the same, regardless of the modifiers of their managed pointers.
     pub(crate) fn is_same(&self, types: &Types<'_>, other: &Self) -> Verdict {
         let is_same = |(one, other): (&TypeId, &TypeId)| match (types.target(*one), types.target(*other)) {
             (Some(one), Some(other)) => assign::is_same(types, one, other),

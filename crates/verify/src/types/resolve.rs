@@ -1,4 +1,4 @@
-//! The types that signatures and tokens name (II.23.2.12): each definition is looked up once.
+//! Resolves the types in signatures and tokens (II.23.2.12). Each definition is looked up once.
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,18 +21,18 @@ use crate::{
     },
 };
 
-/// TypeSpecs lie in each other no deeper than this.
+/// The limit of nesting of TypeSpecs.
 const MAX_NESTING: u32 = 16;
 
 #[derive(Default)]
 struct Cache {
     definitions: RefCell<HashMap<(usize, Token), Type>>,
     system: RefCell<HashMap<&'static str, TypeId>>,
-    /// How many TypeSpecs are being read, one in the other.
+    /// The number of nested TypeSpecs being read.
     depth: Cell<u32>,
 }
 
-/// What a signature of a module says, with arguments for its parameters. Void is unknown.
+/// The type in a signature of a module, with arguments for its generic parameters. Void is unknown.
 pub(crate) fn of_signature(types: &Types<'_>, module: usize, signature: &TypeSig, arguments: Arguments<'_>) -> TypeId {
     if types.scope.is_none() {
         return TypeId::UNKNOWN;
@@ -60,7 +60,7 @@ pub(crate) fn of_signature(types: &Types<'_>, module: usize, signature: &TypeSig
     }
 }
 
-/// Whether a modifier is what compilers mark `in` and `ref readonly` with.
+/// Whether a modifier is the one that compilers put on `in` and `ref readonly`.
 fn is_in_modifier(types: &Types<'_>, module: usize, modifier: TypeDefOrRef) -> bool {
     let Some(metadata) = types.scope.and_then(|scope| scope.library.metadata(module)) else { return false };
     let name = modifier.token().and_then(Token::rid_in::<TypeRef>).and_then(|rid| metadata.row(rid).ok());
@@ -114,7 +114,7 @@ pub(crate) fn of_token(types: &Types<'_>, module: usize, token: Token, arguments
 
 fn of_index(types: &Types<'_>, module: usize, index: TypeDefOrRef, arguments: Rc<[TypeId]>) -> TypeId {
     match index.token() {
-        // Some compilers name an instantiation by a TypeSpec.
+        // Some compilers name the generic type of an instantiation by a TypeSpec.
         Some(token) if token.table() == Some(Table::TypeSpec) => of_token(types, module, token, Arguments::default()),
         Some(token) => definition(types, module, token, arguments),
         None => TypeId::UNKNOWN,
@@ -163,7 +163,7 @@ pub(crate) fn typical_instantiation(types: &Types<'_>, rid: u32) -> TypeId {
     definition(types, scope.module, Token::new(Table::TypeDef, rid), arguments)
 }
 
-/// A primitive type by its full name, which is how the assembly that defines it has it.
+/// A primitive type by its full name. The assembly that defines it refers to it by name.
 fn primitive(full_name: &str) -> Option<ElementType> {
     ElementType::of_class(full_name.strip_prefix("System.")?.as_bytes()).filter(|element| element.is_primitive())
 }

@@ -1,4 +1,4 @@
-//! Virtual methods, and what stands in for them: by name and type (II.10.3), or by a MethodImpl (II.22.27).
+//! Virtual methods and their overrides: by name and type (II.10.3), or by a MethodImpl (II.22.27).
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -22,23 +22,23 @@ use crate::types::{
     verdict::Verdict,
 };
 
-/// Methods of one type and name beyond this many are not looked at.
+/// The limit of methods of one type and name that are examined.
 const MAX_OVERLOADS: usize = 1024;
 
 #[derive(Default)]
 struct Cache(RefCell<HashMap<TypeId, Rc<Slots>>>);
 
-/// The virtual methods of a type, and what it overrides by MethodImpls.
+/// The virtual methods of a type, and the methods that its MethodImpls override.
 #[derive(Default, Debug)]
 pub(crate) struct Slots {
-    /// In the order of their rows.
+    /// Sorted by row.
     pub(crate) methods: Vec<Slot>,
     overrides: Vec<Override>,
     by_name: HashMap<Rc<[u8]>, Vec<usize>>,
     overrides_by_name: HashMap<Rc<[u8]>, Vec<usize>>,
 }
 
-/// A virtual instance method, in the parameters of the type that was asked for.
+/// A virtual instance method, in the generic parameters of the requested type.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) name: Rc<[u8]>,
@@ -113,7 +113,7 @@ fn find_override(types: &Types<'_>, of: Def, token: Token, of_type: &[TypeId]) -
 }
 
 impl Slot {
-    /// What it takes and returns; none if its signature cannot be read.
+    /// The parameter types and return type. `None` if the signature cannot be read.
     fn ty(&self, types: &Types<'_>) -> Option<&MethodType> {
         let (def, arguments) = &*self.of;
         let find = || match members::signature(types, *def, self.row.signature)? {
@@ -129,7 +129,7 @@ impl Slot {
 }
 
 impl Slots {
-    /// Its methods of a name and type, and whether each really is.
+    /// The methods of a name and type, each with the certainty of the match.
     pub(crate) fn matching<'s>(&'s self, types: &Types<'_>, wanted: &Slot) -> impl Iterator<Item = (&'s Slot, Verdict)> {
         let numbers = self.by_name.get(&wanted.name).map_or(&[][..], Vec::as_slice);
         let methods = numbers.iter().take(MAX_OVERLOADS).filter_map(|number| self.methods.get(*number));

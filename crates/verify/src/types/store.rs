@@ -1,4 +1,5 @@
-//! Types of values for verification (III.1.8.1.2): each is kept once, by a number, and what queries found out stays beside.
+//! Types of values for verification (III.1.8.1.2). Each type is stored once under a number, and queries cache their
+//! answers.
 
 use std::{
     any::{Any, TypeId as CacheId},
@@ -14,7 +15,7 @@ use crate::{
     types::library::{Def, Scope},
 };
 
-/// A type made of more types than this is not looked into.
+/// The limit of parts of a type. Larger types are not examined.
 const MAX_SIZE: u32 = 1000;
 
 /// The number of a type.
@@ -22,9 +23,9 @@ const MAX_SIZE: u32 = 1000;
 pub(crate) struct TypeId(u32);
 
 impl TypeId {
-    /// Of what only an assembly that is not there tells, and of all if types are not checked.
+    /// The type that only an absent assembly defines, and the type of all values if types are not checked.
     pub(crate) const UNKNOWN: Self = Self(0);
-    /// Of the null reference.
+    /// The type of the null reference.
     pub(crate) const NULL: Self = Self(1);
 }
 
@@ -37,19 +38,19 @@ pub(crate) enum Type {
     Primitive(ElementType),
     /// A class, interface or value type, with its arguments.
     Named(Named, Rc<[TypeId]>),
-    /// An array; with its rank if it isn't a vector.
+    /// An array, with its rank unless it is a vector.
     Array(TypeId, Option<u32>),
     ByRef(TypeId),
     /// A controlled-mutability managed pointer (III.1.8.1.2.2), into a box.
     ReadOnly(TypeId),
-    /// One that compilers pass on as `in` and `ref readonly`: of `readonly.`, to an initonly field (II.16.1.2), or
-    /// what its signature marks so.
+    /// A controlled-mutability pointer that compilers pass as `in` and `ref readonly`. It comes from `readonly.`, from an
+    /// initonly field (II.16.1.2), or from a signature with that modifier.
     In(TypeId),
-    /// Unmanaged pointers, those to functions too.
+    /// Unmanaged pointers, including function pointers.
     Pointer,
     Var(u32),
     MVar(u32),
-    /// A value type in a box.
+    /// A boxed value type.
     Boxed(TypeId),
     /// `this`, before its constructor has called another (III.1.8.1.4).
     Uninitialized(TypeId),
@@ -57,34 +58,34 @@ pub(crate) enum Type {
     Method(Token),
 }
 
-/// Which class, interface or value type.
+/// A class, interface or value type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Named {
-    /// One of the library.
+    /// A type of the library.
     Known(Def, TypeKind),
-    /// One of an assembly that is not there, by its full name.
+    /// A type of an absent assembly, by its full name.
     Missing(Rc<str>),
 }
 
-/// The arguments that stand for generic parameters.
+/// The arguments for generic parameters.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Arguments<'s> {
     pub(crate) of_type: &'s [TypeId],
     pub(crate) of_method: &'s [TypeId],
 }
 
-/// The types that one thread has met.
+/// The types that one thread has seen.
 pub(crate) struct Types<'l> {
     pub(crate) scope: Option<Scope<'l>>,
     items: RefCell<Vec<Type>>,
     ids: RefCell<HashMap<Type, TypeId>>,
-    /// How many types each one is made of.
+    /// The number of types that each type consists of.
     sizes: RefCell<Vec<u32>>,
     caches: RefCell<Vec<(CacheId, Rc<dyn Any>)>>,
 }
 
 impl<'l> Types<'l> {
-    /// Types of an assembly of a library; without one, all are unknown.
+    /// The types of a library's assembly. Without a library, all types are unknown.
     pub(crate) fn new(scope: Option<Scope<'l>>) -> Self {
         Self {
             scope,
@@ -95,7 +96,7 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// What a query keeps of its answers: its own type of cache, which nobody else knows.
+    /// The cached answers of a query. Each query has a cache type of its own.
     pub(crate) fn cache<C: Any + Default>(&self) -> Rc<C> {
         let id = CacheId::of::<C>();
         let known = self.caches.borrow().iter().find(|(of, _)| *of == id).map(|(_, cache)| cache.clone());
@@ -150,7 +151,7 @@ impl<'l> Types<'l> {
         inner.saturating_add(1)
     }
 
-    /// A type with arguments for a type's parameters.
+    /// A type with arguments for its generic parameters.
     pub(crate) fn substitute(&self, id: TypeId, arguments: &[TypeId]) -> TypeId {
         match self.get(id) {
             _ if arguments.is_empty() => id,
@@ -168,7 +169,7 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// Whether values of a type are held as they are: value types, and parameters that may be one.
+    /// Whether values of a type may need boxing: value types, and generic parameters that may be one.
     pub(crate) fn may_be_boxed(&self, id: TypeId) -> bool {
         match self.get(id) {
             Type::Primitive(_) | Type::Var(_) | Type::MVar(_) => true,
@@ -186,12 +187,12 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// Whether the module under check is made for another framework than the one at hand.
+    /// Whether the module under check is built for another framework than the one at hand.
     pub(crate) fn is_retargeted(&self) -> bool {
         self.scope.is_some_and(|scope| scope.library.is_retargeted(scope.module))
     }
 
-    /// What a managed pointer points to.
+    /// The target type of a managed pointer.
     pub(crate) fn target(&self, id: TypeId) -> Option<TypeId> {
         match self.items.borrow().get(id.0 as usize) {
             Some(Type::ByRef(target) | Type::ReadOnly(target) | Type::In(target)) => Some(*target),
@@ -199,12 +200,12 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// Whether it is a generic parameter.
+    /// Whether the type is a generic parameter.
     pub(crate) fn is_parameter(&self, id: TypeId) -> bool {
         matches!(self.items.borrow().get(id.0 as usize), Some(Type::Var(_) | Type::MVar(_)))
     }
 
-    /// Whether it is made of other types.
+    /// Whether the type consists of other types.
     pub(crate) fn is_constructed(&self, id: TypeId) -> bool {
         match self.items.borrow().get(id.0 as usize) {
             Some(Type::Named(_, arguments)) => !arguments.is_empty(),
@@ -212,7 +213,7 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// Whether it is an unmanaged pointer, or a reference to one.
+    /// Whether the type is an unmanaged pointer, or a managed pointer to one.
     pub(crate) fn is_pointer(&self, id: TypeId) -> bool {
         let items = self.items.borrow();
         match items.get(id.0 as usize) {
@@ -223,12 +224,12 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// Whether it is a delegate.
+    /// Whether the type is a delegate.
     pub(crate) fn is_delegate(&self, id: TypeId) -> bool {
         matches!(self.items.borrow().get(id.0 as usize), Some(Type::Named(Named::Known(_, TypeKind::Delegate), _)))
     }
 
-    /// A type's name, for findings.
+    /// The name of a type, for findings.
     pub(crate) fn name(&self, id: TypeId) -> String {
         match self.get(id) {
             Type::Unknown => "unknown".into(),

@@ -2,7 +2,7 @@
 
 use ecma335::element::ElementType;
 
-/// What a value on the stack is.
+/// The kind of a value on the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueKind {
     Int32,
@@ -14,9 +14,9 @@ pub(crate) enum ValueKind {
     Ref,
     /// An object reference (`O`).
     Object,
-    /// A value type that is no enumeration.
+    /// A value type other than an enumeration.
     Value,
-    /// Of a type that another assembly has, or of a generic parameter.
+    /// A value of a type from another assembly, or of a generic parameter.
     Unknown,
 }
 
@@ -35,7 +35,7 @@ impl ValueKind {
         }
     }
 
-    /// What an element of II.23.1.16 is on the stack; none for void.
+    /// The kind of an element type of II.23.1.16 on the stack. `None` for void.
     pub(crate) fn of_element(element: ElementType) -> Option<Self> {
         Some(match element {
             ElementType::Void => return None,
@@ -51,7 +51,7 @@ impl ValueKind {
         })
     }
 
-    /// The element of II.23.1.16 that a number of this kind is.
+    /// The element type of II.23.1.16 for a number of this kind.
     pub(crate) fn element(self) -> Option<ElementType> {
         match self {
             Self::Int32 => Some(ElementType::I4),
@@ -62,7 +62,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether a value can be put where `wanted` is expected (III.1.6); unmanaged and managed pointers mix in unsafe code.
+    /// Whether a value can be used where `wanted` is expected (III.1.6). Unmanaged and managed pointers mix in unsafe code.
     pub(crate) fn assignable_to(self, wanted: Self) -> bool {
         use ValueKind::{Int32, Native, Ref, Unknown};
         self == wanted

@@ -1,11 +1,11 @@
-//! Answers to questions about types, and how far one may lead.
+//! Answers to questions about types, and limits on the search for them.
 
 use std::cell::Cell;
 
-/// Whether something holds; none where only an assembly that is not at hand tells, and it is assumed to.
+/// Whether something holds. `None` if only an absent assembly tells; it is then assumed to hold.
 pub(crate) type Verdict = Option<bool>;
 
-/// Whether all hold.
+/// Whether all verdicts hold.
 pub(crate) fn all(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let mut so_far = Some(true);
     for verdict in verdicts {
@@ -18,7 +18,8 @@ pub(crate) fn all(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     so_far
 }
 
-/// How far a question may still lead: types can be made to lead on and on. What is left is assumed.
+/// The remaining depth and steps of a question, since types can form endless chains. Beyond the limit, the answer is
+/// assumed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit<'s> {
     depth: u32,
@@ -30,14 +31,14 @@ impl<'s> Limit<'s> {
         Self { depth, steps }
     }
 
-    /// One level and one step further.
+    /// One level and one step less.
     pub(crate) fn deeper(self) -> Option<Self> {
         let depth = self.depth.checked_sub(1)?;
         self.step()?;
         Some(Self { depth, ..self })
     }
 
-    /// One step further.
+    /// One step less.
     pub(crate) fn step(self) -> Option<()> {
         self.steps.set(self.steps.get().checked_sub(1)?);
         Some(())

@@ -1,29 +1,30 @@
-//! A module that a runtime has loaded: its bodies woven, with tokens of the metadata that the runtime has of it.
+//! Weaves the bodies of a module that a runtime has loaded, with tokens of the runtime's metadata.
 
 use super::*;
 use crate::tracker::ModuleTokens;
 
-/// Bodies for a loaded module's methods.
+/// The woven bodies of a loaded module.
 #[derive(Debug)]
 pub struct LoadedBodies {
     code: Vec<u8>,
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
-    /// By MethodDef row number less one: the shape it was woven in, or why it was left alone.
+    /// The shape of each woven method, or the reason for skipping it. Indexed by MethodDef row number minus one.
     pub methods: Vec<Result<Shape, Reason>>,
 }
 
 impl LoadedBodies {
-    /// Each method that was woven, with its body: header, code and clauses (II.25.4), to be put at a multiple of 4.
+    /// Each woven method with its body: header, code and clauses (II.25.4). A body's address has to be a multiple of 4.
     pub fn iter(&self) -> impl Iterator<Item = (Rid<MethodDef>, &[u8])> {
         self.bodies.iter().filter_map(|(rid, range)| Some((*rid, self.code.get(range.clone())?)))
     }
 }
 
-/// Weaves what the options select of a module as it was loaded: the methods that [`weave`] would, in the same way. `begin` gives
-/// who has the tokens; it is called again if methods share more than is woven apart. None, if nothing is selected.
+/// Weaves the selected methods of a loaded module, just as [`weave`] does for a file. `begin` returns the provider of
+/// tokens. It is called again if methods share more data than the budget allows. `None` if no method is selected.
 ///
 /// # Errors
-/// If names cannot be read, a file of it must not be woven (see [`Refusal::of`](crate::Refusal::of)), or a token is not given.
+/// If names cannot be read, a file of the module must not be woven (see [`Refusal::of`](crate::Refusal::of)), or a token
+/// cannot be had.
 pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     image: &Image<'a>,
     metadata: &Metadata<'a>,
@@ -36,7 +37,7 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     }
     let module_key = module_key(metadata)?;
     let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string(), names: None }.to_blob();
-    // In a file first: what it must not be written for, no runtime is to be told either.
+    // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
         with_mark(Tokens { builder, embedded: None, local_sigs }, weaving, &mark)
@@ -50,7 +51,7 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods }))
 }
 
-/// The rows that all woven code needs, and the mark.
+/// Adds the rows that all woven code needs, and the mark.
 fn with_mark<P: ModuleTokens>(mut tokens: P, weaving: &Weave<'_>, mark: &[u8]) -> Result<P, Error> {
     if let Some(constructor) = weaving.tracker.add_to(&mut tokens)? {
         tokens.mark(constructor, mark)?;

@@ -1,15 +1,16 @@
-//! What a plan selects, woven with the tokens of whoever has them: a file's metadata, or a runtime's.
+//! Weaves the methods of a plan with the tokens of a file's metadata or of a runtime.
 
 use super::*;
 
-/// What a plan selects, woven.
+/// The woven methods of a plan.
 pub(super) struct Selected<'a, P> {
     pub(super) merged: Merged<'a, P>,
     pub(super) calls: Vec<CallTarget>,
     pub(super) pdb_is_overdrawn: bool,
 }
 
-/// Weaves what a plan selects. `begin` gives who has the tokens; what is in the PDB follows, if there is one (with its size).
+/// Weaves the methods of a plan. `begin` returns the provider of tokens. The PDB, given with its size, is updated if there
+/// is one.
 pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
     container: &Image<'a>,
     metadata: &Metadata<'a>,
@@ -22,7 +23,7 @@ pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
     let methods = unwoven(methods);
     let selected: Vec<Rid<MethodDef>> =
         (1..).zip(&methods).filter(|(_, method)| method.is_ok()).map(|(number, _)| Rid::new(number)).collect();
-    // The tracker's, and behind them those of hooks, by their order.
+    // The tracker's probes come first, then those of hooks, in order.
     let hooks: Vec<&Hooks> = weaving.options.all_hooks().filter(|hooks| hooks.probe().is_some()).collect();
     let own = hooks.iter().filter_map(|hooks| hooks.probe().cloned());
     let probes: Vec<Probe> = weaving.tracker.probes().into_iter().chain(own).collect();
@@ -49,7 +50,7 @@ pub(super) fn weave_selected<'a, P: TokenProvider<Error = Error> + Send>(
     let mut merged = Merged::new(begin()?, methods);
     weave_and_merge(&source, &selected, &mut merged)?;
     if source.budget.is_overdrawn() {
-        // What was woven until then depends on the threads.
+        // The results up to here depend on the threads' timing, and are dropped.
         merged = Merged::new(begin()?, merged.methods);
         let affordable = source.leave_shared(&selected, &mut merged.methods);
         [source.budget, source.pdb_budget] = budgets();

@@ -1,10 +1,10 @@
-//! Compression of what is embedded, on several threads.
+//! Compresses embedded data on several threads.
 
 use flate2::{Compress, Compression, FlushCompress};
 use rayon::prelude::*;
 
-/// Deflates (RFC 1951) in pieces, side by side: each but the last ends at a byte with a block of nothing, so that they make
-/// one stream, and the same one from any number of threads.
+/// Deflates (RFC 1951) pieces in parallel. Each piece but the last ends at a byte boundary with an empty block, so the
+/// pieces form one stream. The stream is the same for any number of threads.
 pub(super) fn deflate(bytes: &[u8]) -> Vec<u8> {
     const PIECE: usize = 1 << 19;
     let deflate_piece = |piece: &[u8], is_last: bool| {
@@ -14,7 +14,7 @@ pub(super) fn deflate(bytes: &[u8]) -> Vec<u8> {
         loop {
             let done = deflater.total_in() as usize;
             let status = deflater.compress_vec(piece.get(done..).unwrap_or_default(), &mut out, flush);
-            // With room left over, all of it is out.
+            // If the buffer is not full, the output is complete.
             if out.len() < out.capacity() || status.is_err() {
                 return out;
             }

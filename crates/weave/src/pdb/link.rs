@@ -1,4 +1,4 @@
-//! How an image and its PDB are tied: the debug directory, which names the PDB or carries it.
+//! Links an image and its PDB through the debug directory, which names the PDB or embeds it.
 
 use std::{borrow::Cow, io::Read as _};
 
@@ -12,7 +12,7 @@ use flate2::read::DeflateDecoder;
 use super::new_pdb::NewPdb;
 use crate::note::PdbTrouble;
 
-/// The debug directory of an image, and the PDB that it names or carries.
+/// The debug directory of an image, and the PDB that it names or embeds.
 #[derive(Default)]
 pub(crate) struct DebugInfo<'a, 'p> {
     entries: Vec<DebugEntry<'a>>,
@@ -21,7 +21,7 @@ pub(crate) struct DebugInfo<'a, 'p> {
 }
 
 impl<'a, 'p> DebugInfo<'a, 'p> {
-    /// Finds the PDB in the image, or takes the one beside it if that is the right one.
+    /// Finds the PDB in the image, or takes the one beside it if the id matches.
     pub(crate) fn find(image: &Image<'a>, beside: Option<&'p [u8]>) -> Self {
         let entries = match DebugEntry::read_all(image) {
             Ok(entries) => entries,
@@ -48,29 +48,29 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
         Self { entries, pdb, trouble }
     }
 
-    /// The old PDB.
+    /// Takes the old PDB out.
     pub(crate) fn take_pdb(&mut self) -> Option<Cow<'p, [u8]>> {
         self.pdb.take()
     }
 
-    /// Whether the image carries its PDB.
+    /// Whether the image embeds its PDB.
     pub(crate) fn is_embedded(&self) -> bool {
         is_embedded(&self.entries)
     }
 
-    /// Takes note of what went wrong.
+    /// Returns the result of a step. An error is recorded as the reason for writing no PDB.
     pub(crate) fn check<T>(&mut self, step: Option<Result<T, Error>>) -> Option<T> {
         let result = step?;
         result.map_err(|error| self.trouble = Some(PdbTrouble::Unreadable(error.to_string()))).ok()
     }
 
-    /// Notes why there will be no PDB, and gives none.
+    /// Records the reason for writing no PDB, and returns `None`.
     pub(crate) fn give_up<T>(&mut self, why: &str) -> Option<T> {
         self.trouble = Some(PdbTrouble::Unreadable(why.to_owned()));
         None
     }
 
-    /// The new debug directory, the PDB that goes beside the image, and why there is none though there was one.
+    /// The new debug directory, the PDB to write beside the image, and the reason if an existing PDB is dropped.
     pub(crate) fn finish(
         self,
         new: Option<NewPdb>,
@@ -88,10 +88,10 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
     }
 }
 
-/// The PDB that an image carries, or the one beside it if that is the right one; none if the image names none.
+/// The PDB that an image embeds, or the one beside it if the id matches. `None` if the image names none.
 ///
 /// # Errors
-/// Why the PDB that it names cannot be had.
+/// If the PDB that the image names is missing, does not match or cannot be read.
 pub fn find<'p>(image: &Image<'_>, beside: Option<&'p [u8]>) -> Result<Option<Cow<'p, [u8]>>, PdbTrouble> {
     let DebugInfo { pdb, trouble, .. } = DebugInfo::find(image, beside);
     trouble.map_or(Ok(pdb), Err)
@@ -101,7 +101,7 @@ fn is_embedded(entries: &[DebugEntry<'_>]) -> bool {
     entries.iter().any(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)
 }
 
-/// Has an entry of the debug directory vouch for a new PDB, or carry it if it carried the old one.
+/// Updates a debug entry with the new PDB's id and hash, or with the PDB itself if the entry embedded the old one.
 fn renew_entry<'e>(mut entry: DebugEntry<'e>, new: &mut NewPdb, name: Option<&str>) -> DebugEntry<'e> {
     match entry.kind {
         debug::kind::CODE_VIEW => {
@@ -122,21 +122,21 @@ fn renew_entry<'e>(mut entry: DebugEntry<'e>, new: &mut NewPdb, name: Option<&st
     entry
 }
 
-/// Whether an entry is of no use without its PDB.
+/// Whether an entry is useless without its PDB.
 fn names_pdb(entry: &DebugEntry<'_>) -> bool {
     matches!(entry.kind, debug::kind::CODE_VIEW | debug::kind::EMBEDDED_PORTABLE_PDB | debug::kind::PDB_CHECKSUM)
 }
 
-/// The PDB that a debug directory carries, if it carries one.
+/// The PDB that a debug directory embeds, if it does.
 fn embedded(entries: &[DebugEntry<'_>]) -> Option<Result<Vec<u8>, PdbTrouble>> {
     let entry = entries.iter().find(|entry| entry.kind == debug::kind::EMBEDDED_PORTABLE_PDB)?;
     let pdb = debug::embedded_pdb(&entry.data).ok_or("it is embedded, and does not begin as one").and_then(inflate);
     Some(pdb.map_err(|what| PdbTrouble::Unreadable(what.into())))
 }
 
-/// Inflates an embedded PDB up to the size it states, as its readers do.
+/// Inflates an embedded PDB up to its stated size, as its readers do.
 fn inflate((size, deflated): (u32, &[u8])) -> Result<Vec<u8>, &'static str> {
-    /// What one byte can become: a match of 258 bytes takes two bits at the least (RFC 1951).
+    /// The maximum of bytes that one compressed byte yields: a match of 258 bytes takes at least two bits (RFC 1951).
     const MAX_RATIO: usize = 258 * 8 / 2;
     let size = size as usize;
     if size / MAX_RATIO > deflated.len() {
@@ -153,16 +153,16 @@ fn inflate((size, deflated): (u32, &[u8])) -> Result<Vec<u8>, &'static str> {
 /// The PDB that a CodeView entry names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PdbReference {
-    /// Its file name, without the folder it was built in.
+    /// The file name, without the folder of the build.
     pub name: String,
-    /// Its GUID.
+    /// The PDB's GUID.
     pub guid: [u8; 16],
-    /// Whether it is a portable PDB; else it is a Windows PDB.
+    /// Whether the entry is of a portable PDB. Otherwise it is of a Windows PDB.
     pub is_portable: bool,
 }
 
 impl PdbReference {
-    /// What is beside an image under the name of a PDB.
+    /// The id of a file beside an image that has the name of a PDB.
     fn id_of(bytes: &[u8]) -> Result<PdbId, PdbTrouble> {
         if bytes.starts_with(b"Microsoft C/C++ MSF") {
             return Err(PdbTrouble::Windows);
@@ -172,7 +172,7 @@ impl PdbReference {
         metadata.pdb.map(|pdb| pdb.id).ok_or_else(|| PdbTrouble::Unreadable("it has no #Pdb stream".into()))
     }
 
-    /// The first that a debug directory has.
+    /// The first CodeView entry of a debug directory.
     pub fn of(entries: &[DebugEntry<'_>]) -> Option<Self> {
         Self::parse(entries.iter().find(|entry| entry.kind == debug::kind::CODE_VIEW)?)
     }
