@@ -264,7 +264,7 @@ unsafe fn end_gone(tree: *mut Tree, called_at: usize, now: i64) {
 }
 
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 #[cold]
 unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, called_at: usize, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
@@ -433,7 +433,7 @@ unsafe fn use_nodes(tree: *mut Tree, chunk: *mut Chunk) {
 }
 
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 unsafe fn new_statistics(tree: *mut Tree, first: i64) -> *mut Statistics {
     // SAFETY: as in `enter`.
     unsafe {

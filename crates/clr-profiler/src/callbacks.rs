@@ -87,7 +87,7 @@ unsafe fn answer(id: *const Guid, known: &[Guid], object: *const c_void, found: 
     if id.is_null() || found.is_null() {
         return E_FAIL;
     }
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees this.
     unsafe {
         let is_known = *id == IUNKNOWN || known.contains(&*id);
         *found = if is_known { object.cast_mut() } else { std::ptr::null_mut() };

@@ -111,7 +111,7 @@ fn write_details(phase: *mut Chunk, details: &[Vec<i64>]) -> bool {
 /// # Safety
 /// The chunk must have that much room at `at`, reserved for this thread.
 unsafe fn put(chunk: *mut Chunk, at: usize, bytes: &[u8]) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees this.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), chunk.byte_add(at).cast(), bytes.len()) };
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Searching {
 /// `node` must point to a node, and `searching` must be of the same tree.
 pub(super) unsafe fn frame_of(searching: &[Searching], node: *mut Node) -> usize {
     let began_here = searching.iter().find(|searching| searching.node == node);
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees this.
     began_here.map_or_else(|| unsafe { (*node).frame }, |searching| searching.frame)
 }
 
