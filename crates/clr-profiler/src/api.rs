@@ -1,8 +1,9 @@
-//! The profiling API: the order of its tables, its ids, its masks. Each table is stated once, as a list of names.
+//! Tables of the profiling API: vtable slots in order, interface ids and event masks. Each vtable is declared once,
+//! as a list of names.
 
 use crate::com::Guid;
 
-/// A table: its slots in their order, behind those of `IUnknown`.
+/// Declares a vtable: an enum of the slots after those of `IUnknown`, in order.
 macro_rules! table {
     ($(#[$doc:meta])* $table:ident, $count:ident: $($slot:ident)*) => {
         $(#[$doc])*
@@ -17,7 +18,7 @@ macro_rules! table {
 }
 
 table! {
-    /// `ICorProfilerCallback` to `ICorProfilerCallback10`: a line ends where an interface does, or a subject.
+    /// `ICorProfilerCallback` to `ICorProfilerCallback10`. A line ends where an interface or a group of methods ends.
     Callback, CALLBACKS:
     Initialize Shutdown
     AppDomainCreationStarted AppDomainCreationFinished AppDomainShutdownStarted AppDomainShutdownFinished
@@ -77,7 +78,7 @@ table! {
 }
 
 table! {
-    /// `IMetaDataEmit` and `IMetaDataEmit2`: what is added to a module's metadata.
+    /// `IMetaDataEmit` and `IMetaDataEmit2`: they add metadata to a module.
     Emit, EMITS:
     SetModuleProps Save SaveToStream GetSaveSize DefineTypeDef DefineNestedType SetHandler DefineMethod DefineMethodImpl
     DefineTypeRefByName DefineImportType DefineMemberRef DefineImportMember DefineEvent SetClassLayout DeleteClassLayout
@@ -91,19 +92,19 @@ table! {
 }
 
 table! {
-    /// `IMetaDataAssemblyEmit`, as far as it is asked.
+    /// `IMetaDataAssemblyEmit`, up to the last slot used here.
     AssemblyEmit, ASSEMBLY_EMITS:
     DefineAssembly DefineAssemblyRef
 }
 
 table! {
-    /// `IMethodMalloc`: memory for bodies, which goes with the module.
+    /// `IMethodMalloc`: allocates memory for method bodies. The memory is freed with the module.
     MethodMalloc, METHOD_MALLOCS:
     Alloc
 }
 
 table! {
-    /// `ICorProfilerFunctionControl`: what a method is compiled from anew.
+    /// `ICorProfilerFunctionControl`: sets the body from which a method is recompiled.
     FunctionControl, FUNCTION_CONTROLS:
     SetCodegenFlags SetILFunctionBody SetILInstrumentedCodeMap
 }
@@ -114,10 +115,10 @@ table! {
     Skip Reset Clone GetCount Next
 }
 
-/// The class that the runtime is told to make: ours alone.
+/// The class id of this profiler, the only class that the library creates.
 pub const CLASS: Guid = Guid::new(instrument::live::CLASS);
 
-/// The versions of `ICorProfilerCallback` whose slots the table has.
+/// The versions of `ICorProfilerCallback` that the table covers.
 pub const CALLBACK_IDS: [Guid; 10] = [
     Guid::new(0x176FBED1_A55C_4796_98CA_A9DA0EF883E7),
     Guid::new(0x8A8CC829_CCF2_49FE_BBAE_0F022228071A),
@@ -131,7 +132,7 @@ pub const CALLBACK_IDS: [Guid; 10] = [
     Guid::new(0xCEC5B60E_C69C_495F_87F6_84D28EE16FFB),
 ];
 
-/// `ICorProfilerInfo5`: what .NET Core has had from its beginning, and the .NET Framework since 4.5.2.
+/// `ICorProfilerInfo5`: available in every .NET Core version, and in the .NET Framework since 4.5.2.
 pub const INFO_5: Guid = Guid::new(0x07602928_CE38_4B83_81E7_74ADAF781214);
 
 /// `ICorProfilerInfo10`: .NET Core 3.0 and later.
@@ -141,13 +142,13 @@ pub const EMIT_2: Guid = Guid::new(0xF5DD9950_F693_42E6_830E_7B833E8146A9);
 /// `IMetaDataAssemblyEmit`
 pub const ASSEMBLY_EMIT: Guid = Guid::new(0x211EF15B_5317_4438_B196_DEC87B887693);
 
-/// Which events are wanted (`COR_PRF_MONITOR`): the low word.
+/// Event flags (`COR_PRF_MONITOR`), low word.
 pub mod mask {
     /// `COR_PRF_MONITOR_FUNCTION_UNLOADS`
     pub const FUNCTION_UNLOADS: u32 = 0x1;
     /// `COR_PRF_MONITOR_MODULE_LOADS`
     pub const MODULE_LOADS: u32 = 0x4;
-    /// `COR_PRF_MONITOR_JIT_COMPILATION`: whether what is called is to be inlined is asked among its events.
+    /// `COR_PRF_MONITOR_JIT_COMPILATION`: these events include `JITInlining`, which asks whether to inline a callee.
     pub const JIT_COMPILATION: u32 = 0x20;
     /// `COR_PRF_MONITOR_EXCEPTIONS`
     pub const EXCEPTIONS: u32 = 0x40;
@@ -155,11 +156,11 @@ pub mod mask {
     pub const THREADS: u32 = 0x200;
     /// `COR_PRF_MONITOR_ENTERLEAVE`
     pub const ENTERLEAVE: u32 = 0x1000;
-    /// `COR_PRF_MONITOR_SUSPENDS`: that threads are stopped, as for a collection.
+    /// `COR_PRF_MONITOR_SUSPENDS`: the runtime suspends threads, for example for a garbage collection.
     pub const SUSPENDS: u32 = 0x10000;
-    /// `COR_PRF_MONITOR_CACHE_SEARCHES`: whether code that was compiled ahead of time is to run.
+    /// `COR_PRF_MONITOR_CACHE_SEARCHES`: the runtime asks whether to use code compiled ahead of time.
     pub const CACHE_SEARCHES: u32 = 0x20000;
-    /// `COR_PRF_ENABLE_REJIT`: methods may be compiled anew.
+    /// `COR_PRF_ENABLE_REJIT`: allows methods to be recompiled.
     pub const ENABLE_REJIT: u32 = 0x40000;
     /// `COR_PRF_ENABLE_FUNCTION_ARGS`
     pub const FUNCTION_ARGS: u32 = 0x0200_0000;
@@ -173,7 +174,8 @@ pub mod mask {
 mod tests {
     use super::*;
 
-    /// Slots as they are known from the headers of the interfaces, each at a border between two of them or called with success.
+    /// Slot numbers known from the interface headers: each is at a border between two interfaces, or was called with
+    /// success.
     #[test]
     fn slots_are_where_the_runtime_looks_for_them() {
         let callbacks = [

@@ -1,6 +1,6 @@
-//! `ilinst attach`: methods of a program that runs already are woven by ReJIT for a while, and then put back. Woven, they call
-//! the call tree by its address (`call_tree/woven.rs`): the program loads nothing but this library, which stays in it, as calls that
-//! run on may come back to it.
+//! `ilinst attach`: ReJIT instruments methods of a running program for a given time, then reverts them. Instrumented
+//! bodies call the call tree by address (`call_tree/woven.rs`), so the program loads only this library. The library
+//! stays loaded, because calls still running may return to it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -30,7 +30,7 @@ use crate::{
     profiler, rewriting, settings,
 };
 
-// Where who attaches again asks: a runtime that has compiled methods anew lets no profiler go.
+// Receives later attach requests: a runtime that has used ReJIT never unloads a profiler.
 #[cfg(not(any(windows, target_os = "linux")))]
 mod closed;
 #[cfg(windows)]
@@ -44,19 +44,19 @@ use pipe::Door;
 #[cfg(target_os = "linux")]
 use unnamed::Door;
 
-/// A method, as the runtime is asked for it: its module and its token there.
+/// A method as ReJIT identifies it: its module id and its token.
 type Method = (Id, u32);
 
-/// What is known of one attachment.
+/// The state of one attachment.
 #[derive(Default)]
 struct State {
-    /// Until its thread has it.
+    /// Taken by the thread of the attachment.
     session: Option<Session>,
-    /// What methods are compiled from.
+    /// The new IL bodies, by method.
     bodies: HashMap<Method, Vec<u8>>,
-    /// Those that the runtime does not compile anew, and its last word on it.
+    /// The number of methods that the runtime refused to recompile, and the last error code.
     refused: Option<(usize, HResult)>,
-    /// What is to be said when the runtime has let go.
+    /// The result to report once the runtime has detached.
     result: String,
     runtime: Option<Runtime>,
 }
@@ -68,27 +68,28 @@ struct Session {
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
-/// Held while the runtime is asked about modules that may be unloaded: it frees none before the profiler has heard of it, and
-/// hears of none meanwhile.
+/// Held while the profiler queries modules that may be unloaded. The runtime frees no module before
+/// `ModuleUnloadStarted` returns, and that callback waits for this lock.
 static UNLOADING: Mutex<()> = Mutex::new(());
-/// Whether something is recorded.
+/// True while a session records.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// While this is held, no module goes.
+/// No module is unloaded while the result is held.
 fn hold_modules() -> MutexGuard<'static, ()> {
     UNLOADING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `ModuleUnloadStarted`: waits until nobody asks about modules. None that is woven goes: see [`Session::weave`].
+/// `ModuleUnloadStarted`: waits until no thread queries modules. Modules with instrumented methods never unload: see
+/// [`Session::weave`].
 pub(crate) fn let_go() {
     drop(hold_modules());
 }
 
-/// `InitializeForAttach`: with what the launcher has sent.
+/// `InitializeForAttach`, with the data that the launcher sent.
 pub(crate) fn start(runtime: *mut c_void, data: &[u8]) -> HResult {
     std::panic::set_hook(Box::new(|_| {}));
     settings::give(data);
@@ -111,7 +112,7 @@ pub(crate) fn start(runtime: *mut c_void, data: &[u8]) -> HResult {
     }
 }
 
-/// `ProfilerAttachComplete`: a thread of the profiler's does the rest.
+/// `ProfilerAttachComplete`: starts the profiler's own thread, which does the rest.
 pub(crate) fn begin() {
     let Some(session) = state().as_mut().and_then(|state| state.session.take()) else { return };
     let _ = std::thread::Builder::new().name("ilinst".into()).spawn(move || session.run());
@@ -124,7 +125,7 @@ impl Session {
         Ok(Self { runtime, rules, profile: profiler::make_profile(runtime, false)?.0 })
     }
 
-    /// This attachment, and those that come when the runtime has not let go.
+    /// Serves this attachment, then later ones if the runtime has not detached.
     fn run(self) {
         let runtime = self.runtime;
         rewriting::weave_alone();
@@ -140,7 +141,7 @@ impl Session {
             loop {
                 let Some(lines) = door.as_mut().ok().and_then(Door::next) else { return };
                 settings::give(&lines);
-                // Whoever asked while another was served may have gone.
+                // The client of a queued request may have ended.
                 if !settings::is_stopped() {
                     break;
                 }
@@ -157,15 +158,15 @@ impl Session {
             let _ = std::fs::remove_file(&self.profile);
             format!("{}{error}", live::FAILED)
         });
-        // Whoever hears of it may come again at once.
+        // A client that receives the result may attach again at once.
         if let Some(state) = state().as_mut() {
             state.result = result.as_ref().map_or_else(Clone::clone, |refused| format!("{}{refused}", live::DETACHED));
         }
         result
     }
 
-    /// Weaves what is loaded, and says what was skipped. Modules that may be unloaded are: the runtime compiles nothing of them
-    /// anew, and all others are there for as long as the process is.
+    /// Instruments the loaded modules and reports skipped ones. Collectible modules are skipped: the runtime
+    /// recompiles none of their methods. All other modules stay loaded for the life of the process.
     fn weave(&mut self) -> Result<(Vec<Method>, String), String> {
         let Self { runtime, rules, .. } = self;
         let probes = NativeProbes {
@@ -177,7 +178,7 @@ impl Session {
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         for (id, loaded) in loaded(*runtime)? {
             let Some(id) = id else {
-                // A program may have loaded it any number of times.
+                // A program may have loaded the same module several times.
                 let name = Some(loaded.path.clone()).filter(|path| !path.is_empty()).or_else(|| loaded.assembly_name());
                 let name = name.unwrap_or_default();
                 if collectible.insert(name.clone()) && rules.selects(&loaded) {
@@ -226,14 +227,14 @@ impl Session {
         Ok((methods, skipped))
     }
 
-    /// Records them for as long as is wanted, and puts them back.
-    /// Gives in words how many the runtime did not compile anew.
+    /// Records the methods for the requested time, then reverts them. Returns a message with the number of methods
+    /// that the runtime did not recompile.
     fn record(&self, methods: &[Method]) -> Result<String, String> {
         const PERIOD: Duration = Duration::from_millis(50);
         call_tree::start_session();
         IS_ON.store(true, Relaxed);
         let refused = |what, error| format!("the runtime does not {what}: {error}");
-        // The callers that have one of them inlined may be of modules that can go.
+        // Modules of callers that inlined one of the methods may be collectible.
         let request = |request: &dyn Fn() -> Result<(), String>| {
             let _held = hold_modules();
             request()
@@ -262,7 +263,7 @@ impl Session {
     }
 }
 
-/// The modules that are loaded, as they were read before one could go: those that never go with their ids.
+/// The loaded modules, parsed while none can be unloaded. Modules that never unload have an id.
 fn loaded(runtime: Runtime) -> Result<Vec<(Option<Id>, Loaded)>, String> {
     let _held = hold_modules();
     let ids = runtime.modules().ok_or("the runtime does not say what is loaded")?;
@@ -273,7 +274,7 @@ fn loaded(runtime: Runtime) -> Result<Vec<(Option<Id>, Loaded)>, String> {
     Ok(ids.into_iter().filter_map(read).collect())
 }
 
-/// The end of the recording. Gives the file's pieces, which are mapped still, unless another thread has ended it.
+/// Ends the recording. Returns the still mapped pieces of the file, unless another thread has ended the recording.
 fn end() -> Option<Pieces> {
     if !IS_ON.swap(false, Relaxed) {
         return None;
@@ -282,18 +283,18 @@ fn end() -> Option<Pieces> {
     profile_file::end(clock::now())
 }
 
-/// The program has nothing of an attachment any more.
+/// Unmaps the profile, and with it the last state of an attachment.
 fn unmap(runtime: Runtime, pieces: Pieces) {
-    // Probes run as managed code does: none that began before is under way when all of that stands still.
+    // Probes run as managed code. No probe that began earlier still runs while all managed code is suspended.
     if runtime.stop_for_a_moment() {
         call_tree::forget_session();
-        // SAFETY: the session is over, so no probe that begins now goes to its trees, and no thread that ends; its thread is this
-        // one.
+        // SAFETY: the session is over, so neither new probes nor ending threads use its trees. This thread runs the
+        // session.
         unsafe { pieces.unmap() };
     }
 }
 
-/// The end of the program. Whether it was attached to.
+/// Called at the end of the program. Returns whether a profiler was attached.
 pub(crate) fn end_program() -> bool {
     let was_attached = state().is_some();
     if was_attached {
@@ -303,14 +304,14 @@ pub(crate) fn end_program() -> bool {
     was_attached
 }
 
-/// The runtime has let go.
+/// The runtime has detached the profiler.
 pub(crate) fn is_detached() {
     if let Some(state) = state().take() {
         settings::report(&state.result);
     }
 }
 
-/// `GetReJITParameters`: gives a method its new body.
+/// `GetReJITParameters`: sets the new body of a method.
 pub(crate) fn set_body(module: Id, token: u32, control: *mut c_void) -> HResult {
     type F = unsafe extern "system" fn(*mut c_void, u32, *const u8) -> HResult;
     let state = state();
@@ -322,14 +323,14 @@ pub(crate) fn set_body(module: Id, token: u32, control: *mut c_void) -> HResult 
     }
 }
 
-/// `ReJITError`: a method runs as it is.
+/// `ReJITError`: the method keeps its original code.
 pub(crate) fn refused(_module: Id, _token: u32, why: HResult) {
     if let Some(state) = state().as_mut() {
         state.refused = Some((state.refused.map_or(1, |(count, _)| count + 1), why));
     }
 }
 
-/// Whether a function is woven: then it is a call of its own in each caller.
+/// Whether a function is instrumented. Such a function must not be inlined.
 pub(crate) fn is_woven(function: Id) -> bool {
     if !IS_ON.load(Relaxed) {
         return false;
@@ -338,10 +339,10 @@ pub(crate) fn is_woven(function: Id) -> bool {
     place.is_some_and(|place| state().as_ref().is_some_and(|state| state.bodies.contains_key(&(place.module, place.token))))
 }
 
-/// Has the library stay when the runtime lets it go.
+/// Keeps the library loaded after the runtime has detached it.
 #[cfg(unix)]
 fn pin() {
-    // SAFETY: the address is one of this library's; what is opened once more is never closed.
+    // SAFETY: the address lies in this library. The additional handle is never closed.
     unsafe {
         let mut own = std::mem::zeroed::<libc::Dl_info>();
         if libc::dladdr(pin as *const c_void, &mut own) != 0 && !own.dli_fname.is_null() {
@@ -359,6 +360,6 @@ fn pin() {
     // GET_MODULE_HANDLE_EX_FLAG_PIN, _FROM_ADDRESS
     const FLAGS: u32 = 1 | 4;
     let mut module = std::ptr::null_mut();
-    // SAFETY: the address is one of this library's.
+    // SAFETY: the address lies in this library.
     unsafe { GetModuleHandleExW(FLAGS, pin as *const c_void, &mut module) };
 }

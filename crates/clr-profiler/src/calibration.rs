@@ -1,20 +1,20 @@
-//! What hooks cost: the reader takes it out of what it shows. It is measured by a thread of the profiler's, with a tree that is
-//! in no file, through the stubs that the program calls.
+//! Measures the overhead of hooks, which readers subtract. A thread of the profiler measures it with a tree in no
+//! file, through the same stubs that the program calls.
 
 use crate::{call_tree, clock, functions::Function, hooks, profile_file};
 
 static CALLER: Function = Function::unknown(1);
-/// Two that are called in turn.
+/// Two functions, called in turn.
 static CALLEES: [Function; 2] = [Function::unknown(2), Function::unknown(3)];
 
 const CALLS_PER_ROUND: usize = 120;
-/// Beyond so many times the least, the thread had no processor.
+/// A round that took more than this multiple of the shortest one was preempted.
 const MAX_BY_LEAST: i64 = 2;
 const ENOUGH: usize = 64;
 
-/// What was measured so far, in ticks of a round.
+/// The measurements so far, in ticks per round.
 pub(crate) struct Calibration {
-    /// Enters and leaves one of two, by its number.
+    /// Enters and leaves one of two functions, chosen by its number.
     pair: fn(usize),
     rounds: Vec<Round>,
 }
@@ -27,26 +27,26 @@ struct Round {
 }
 
 impl Calibration {
-    /// Of hooks.
+    /// Measures the hooks.
     pub(crate) fn of_hooks() -> Self {
         Self::new(|number| hooks::enter_and_leave(&CALLEES[number]))
     }
 
-    /// Of what woven bodies call.
+    /// Measures the probes that instrumented bodies call.
     pub(crate) fn of_probes() -> Self {
         Self::new(|number| call_tree::leave_woven(call_tree::enter_woven(CALLEES[number].method_id)))
     }
 
-    /// By this thread, which has to run no code of the program's.
+    /// Measures on this thread, which must run no code of the program.
     fn new(pair: fn(usize)) -> Self {
         call_tree::use_tree_of_no_file();
         call_tree::enter(CALLER.method_id, 0);
-        // Not how it comes into the caches.
+        // A warm-up round, so that cache misses do not count.
         Round::measure(pair);
         Self { pair, rounds: Vec::new() }
     }
 
-    /// Measures some more, until that is enough, and writes what is known by then.
+    /// Measures further rounds until there are enough, and writes the current result.
     pub(crate) fn go_on(&mut self) {
         if self.rounds.len() >= ENOUGH {
             return;

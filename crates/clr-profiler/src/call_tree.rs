@@ -1,4 +1,5 @@
-//! A thread's call tree, in the profile's file: what each entered and left method changes (docs/profile-format.md).
+//! The call tree of a thread, in the profile's file, and its changes on each method entry and exit
+//! (docs/profile-format.md).
 
 mod layout;
 mod overflow;
@@ -32,32 +33,32 @@ use crate::{
     profile_file::{self, Chunk, ChunkKind},
 };
 
-/// What a tree has that is not in the file.
+/// The parts of a tree that are not in the file.
 struct Memory {
     node_chunk: *mut Chunk,
     statistics_chunk: *mut Chunk,
     tree_number: u64,
     numbered: u32,
-    /// The calls that are open and have no node of their path: the innermost ones.
+    /// Open calls without a node for their path; these are the innermost ones.
     overflowed: Vec<Overflowed>,
-    /// The calls that are open and began while recording was paused.
+    /// Open calls that began while recording was paused.
     skipped: Vec<pauses::Skipped>,
-    /// The searches for handlers that go on, the innermost last (`searches.rs`).
+    /// Current searches for exception handlers, the innermost last (`searches.rs`).
     searching: Vec<searches::Searching>,
-    /// Callees of nodes that have many.
+    /// Callees of nodes with many callees.
     index: HashMap<(usize, u64), *mut Node, RandomState>,
-    /// The thread's calls with their values, if these are captured.
+    /// The thread's captured calls, if values are captured.
     calls: Option<Box<ThreadCalls>>,
 }
 
 const ROOT: u32 = 1;
-/// More callees than that are looked up in the index.
+/// Nodes with more callees than this use the index.
 const MAX_WALK: u64 = 8;
 
-/// How many more nodes there may be in all trees.
+/// The number of nodes that may still be created, over all trees.
 static NODES_LEFT: AtomicI64 = AtomicI64::new(0);
 static TREES: AtomicU64 = AtomicU64::new(0);
-/// The trees: of threads that live, and of those that have ended, which new ones may have.
+/// All trees, and those of ended threads, which new threads reuse.
 static ALL: Mutex<Trees> = Mutex::new(Trees { all: Vec::new(), unowned: Vec::new() });
 
 struct Trees {
@@ -68,7 +69,7 @@ struct Trees {
 #[derive(Clone, Copy)]
 struct TreePointer(*mut Tree);
 
-// SAFETY: a tree is written by the thread that owns it; of what others touch, each part is atomic.
+// SAFETY: only the owning thread writes a tree. Fields that other threads access are atomic.
 unsafe impl Send for TreePointer {}
 
 thread_local! {
@@ -77,7 +78,7 @@ thread_local! {
     static OWNER: Owner = const { Owner };
 }
 
-/// Gives a thread's tree back when it ends.
+/// Releases a thread's tree when the thread ends.
 struct Owner;
 
 impl Drop for Owner {
@@ -85,26 +86,27 @@ impl Drop for Owner {
         searches::end_thread();
         let tree = TREE.replace(null_mut());
         capture::end_thread();
-        // While it is held, a session that is over does not go.
+        // No session's trees are freed while this lock is held.
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         if !tree.is_null() && woven::is_of_session() {
             look_at_cpu(tree);
-            // SAFETY: it is this thread's still.
+            // SAFETY: the tree still belongs to this thread.
             unsafe { (*tree).cpu_clock.store(0, Relaxed) };
             all.unowned.push(TreePointer(tree));
         }
     }
 }
 
-/// Before the first method: how many nodes there may be.
+/// Sets the maximum number of nodes. Called before the first method.
 pub(crate) fn start(max_nodes: u32) {
     NODES_LEFT.store(max_nodes.into(), Relaxed);
     layout::start();
 }
 
-/// A method begins on this thread, called at a stack pointer (0: not known): when, as the tree has it; 0 if it has nothing of it.
+/// Records the start of a method on this thread, called at a stack pointer (0: unknown). Returns the time recorded in
+/// the tree, or 0 if the tree does not record the call.
 ///
-/// Calls that were made at the same place or further down are gone: no event may have said so.
+/// Open calls at the same or a lower stack pointer have ended, possibly without an event.
 #[inline]
 pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
     let tree = TREE.get();
@@ -112,7 +114,7 @@ pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
     if tree.is_null() {
         return 0;
     }
-    // SAFETY: a tree, its nodes and what they point to are in chunks that stay mapped; this thread alone changes them.
+    // SAFETY: trees, nodes and their targets lie in chunks that stay mapped. Only this thread changes them.
     unsafe {
         if pauses::is_on() {
             pauses::skip(tree, method_id, called_at);
@@ -125,7 +127,7 @@ pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
         }
         let mut node = (*caller).callees;
         if node.is_null() || (*node).method_id != method_id {
-            // What is called in turn is in the ring one behind the other.
+            // The ring keeps callees in call order, so the next callee is often the next node.
             node = if node.is_null() { node } else { (*node).next };
             if node.is_null() || (*node).method_id != method_id {
                 node = callee(tree, caller, method_id);
@@ -144,7 +146,7 @@ pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
     }
 }
 
-/// A method ends on this thread that was called at a stack pointer (0: not known): when.
+/// Records the end of a method on this thread, called at a stack pointer (0: unknown). Returns the time.
 #[inline]
 pub(crate) fn leave(method_id: u64, called_at: usize) -> i64 {
     let now = clock::now();
@@ -170,16 +172,16 @@ pub(crate) fn leave(method_id: u64, called_at: usize) -> i64 {
     now
 }
 
-/// A call that is open, or was: another one may begin at its place.
+/// An open call, or one that has ended; another call may begin at its stack pointer.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
     method_id: u64,
-    /// The stack pointer at which it was called; 0 if that is not known.
+    /// The stack pointer at which the method was called; 0 if unknown.
     pub(crate) called_at: usize,
     start: i64,
 }
 
-/// An exception has left a call on this thread: when, if it was open.
+/// Records that an exception has left a call on this thread. Returns the time if the call was open.
 pub(crate) fn unwind(call: Call) -> Option<i64> {
     let (now, tree) = (clock::now(), tree_where_open(call)?);
     // SAFETY: as in `enter`.
@@ -187,7 +189,7 @@ pub(crate) fn unwind(call: Call) -> Option<i64> {
     Some(now)
 }
 
-/// The calls within one have ended, by exceptions: when, if it is open.
+/// Ends the calls within one call that exceptions have left. Returns the time if the outer call is open.
 pub(crate) fn end_within(call: Call) -> Option<i64> {
     let (now, tree) = (clock::now(), tree_where_open(call)?);
     if call.called_at != 0 {
@@ -197,23 +199,23 @@ pub(crate) fn end_within(call: Call) -> Option<i64> {
     Some(now)
 }
 
-/// This thread's tree, if a call is open there.
+/// This thread's tree, if the call is open there.
 fn tree_where_open(call: Call) -> Option<*mut Tree> {
     let is_it = |open: &Call| (open.method_id, open.called_at, open.start) == (call.method_id, call.called_at, call.start);
     find_open(is_it).map(|_| TREE.get())
 }
 
-/// The innermost call of a method that is open on this thread.
+/// The innermost open call of a method on this thread.
 pub(crate) fn innermost(method_id: u64) -> Option<Call> {
     find_open(|call| call.method_id == method_id)
 }
 
-/// The innermost call that is open on this thread.
+/// The innermost open call on this thread.
 pub(crate) fn current() -> Option<Call> {
     find_open(|_| true)
 }
 
-/// The innermost of the calls that are open on this thread, and of a kind.
+/// The innermost open call on this thread that matches a predicate.
 fn find_open(is_it: impl Fn(&Call) -> bool) -> Option<Call> {
     let tree = TREE.get();
     if tree.is_null() {
@@ -233,15 +235,15 @@ fn find_open(is_it: impl Fn(&Call) -> bool) -> Option<Call> {
             with_path = Some(call((*node).method_id, frame, (*node).start)).filter(|call| is_it(call));
             node = (*node).caller;
         }
-        // The furthest down of them.
+        // The one with the lowest stack pointer.
         [skipped, overflowed, with_path].into_iter().flatten().min_by_key(|call| call.called_at)
     }
 }
 
-/// Ends the calls that cannot be open while a method runs that was called at this stack pointer.
+/// Ends calls that cannot be open while a method runs that was called at this stack pointer.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 #[cold]
 unsafe fn end_gone(tree: *mut Tree, called_at: usize, now: i64) {
     // SAFETY: as in `enter`.
@@ -262,7 +264,7 @@ unsafe fn end_gone(tree: *mut Tree, called_at: usize, now: i64) {
 }
 
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 #[cold]
 unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, called_at: usize, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
@@ -276,8 +278,8 @@ unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, called_at: usize, now: i
         let memory = &*(*tree).memory;
         let overflowed = &memory.overflowed;
         let innermost = overflowed.last().map_or((*(*tree).current).method_id, |call| call.method_id);
-        // Of a call that is open still, nothing is left but itself. The runtime's own methods that look for handlers, since .NET 9, go on
-        // when what they have unwound has ended, and they with it.
+        // The call is still open, so only calls within it have ended. The runtime's own methods that search for
+        // handlers, since .NET 9, continue after the calls that they unwound, and end with them.
         if called_at != 0 && innermost != method_id {
             return;
         }
@@ -298,7 +300,7 @@ unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, called_at: usize, now: i
         }
         loop {
             let node = (*tree).current;
-            // Those above it ended unseen.
+            // Calls within the wanted one ended without an event.
             end(tree, node, now, by_exception || node != wanted);
             if node == wanted {
                 return;
@@ -308,14 +310,15 @@ unsafe fn leave_slowly(tree: *mut Tree, method_id: u64, called_at: usize, now: i
 }
 
 /// # Safety
-/// It has to be this thread's tree, and its current node, which is no root.
+/// `tree` must be this thread's tree, and `node` its current node, which is not the root.
 unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
         searches::end_at(tree, node);
         pauses::end_within(tree);
         let ticks = pauses::elapsed((*node).start, now);
-        // Many are called once: what takes as much as four nodes comes with the second call.
+        // Many methods are called once. The statistics take as much memory as four nodes, so the second call
+        // allocates them.
         if (*node).leaves > 0 && (*node).statistics.is_null() {
             (*node).statistics = new_statistics(tree, (*node).total);
         }
@@ -329,10 +332,11 @@ unsafe fn end(tree: *mut Tree, node: *mut Node, now: i64, by_exception: bool) {
     }
 }
 
-/// The node of a caller's callee, made if need be; null if it is to stand with the other calls of its method, as no room is left.
+/// The node of a caller's callee, created if necessary. Null if no node is left: then all such calls of the method
+/// share one node.
 ///
 /// # Safety
-/// It has to be this thread's tree, and a node of it.
+/// `tree` must be this thread's tree, and `caller` one of its nodes.
 #[cold]
 unsafe fn callee(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Node {
     // SAFETY: as in `enter`.
@@ -342,10 +346,10 @@ unsafe fn callee(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Nod
     }
 }
 
-/// The node of a caller's callee, made if need be; null if there is no room.
+/// The node of a caller's callee, created if necessary; null if no node is left.
 ///
 /// # Safety
-/// As of [`callee`].
+/// See [`callee`].
 unsafe fn callee_of(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut Node {
     // SAFETY: as in `enter`.
     unsafe {
@@ -388,12 +392,12 @@ unsafe fn callee_of(tree: *mut Tree, caller: *mut Node, method_id: u64) -> *mut 
 }
 
 /// # Safety
-/// As of [`callee`]; roots alone have no caller.
+/// See [`callee`]; only roots have no caller.
 unsafe fn new_node(tree: *mut Tree, method_id: u64, caller: *mut Node) -> *mut Node {
     // SAFETY: as in `enter`.
     unsafe {
         let overflow = if caller.is_null() { 0 } else { (*caller).flags & OVERFLOW };
-        // Below the overflow root there are no more than methods.
+        // The overflow root has at most one node per method.
         if !caller.is_null() && overflow == 0 && NODES_LEFT.fetch_sub(1, Relaxed) <= 0 {
             NODES_LEFT.fetch_add(1, Relaxed);
             return null_mut();
@@ -412,16 +416,16 @@ unsafe fn new_node(tree: *mut Tree, method_id: u64, caller: *mut Node) -> *mut N
         (*node).flags = overflow;
         (*node).number = (*memory).numbered;
         (*memory).numbered += 1;
-        // Who reads the file sees whole nodes.
+        // Readers of the file see complete nodes only.
         (*(*memory).node_chunk).used.fetch_add(NODE as u64, Release);
         node
     }
 }
 
 /// # Safety
-/// The chunk has to be one of the tree's, of nodes.
+/// The chunk must be one of the tree's node chunks.
 unsafe fn use_nodes(tree: *mut Tree, chunk: *mut Chunk) {
-    // SAFETY: a chunk has a block, and nodes in it from there on.
+    // SAFETY: a chunk is a whole block, and its nodes begin here.
     unsafe {
         (*tree).free = chunk.byte_add(FIRST_NODE).cast();
         (*tree).end = chunk.byte_add(BLOCK).cast();
@@ -429,7 +433,7 @@ unsafe fn use_nodes(tree: *mut Tree, chunk: *mut Chunk) {
 }
 
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 unsafe fn new_statistics(tree: *mut Tree, first: i64) -> *mut Statistics {
     // SAFETY: as in `enter`.
     unsafe {
@@ -450,16 +454,16 @@ unsafe fn new_statistics(tree: *mut Tree, first: i64) -> *mut Statistics {
     }
 }
 
-/// The tree of a thread that had none.
+/// The tree of a thread without one.
 #[cold]
 fn of_new_thread() -> *mut Tree {
-    // Its end may have been: then nothing is recorded of it any more.
+    // The thread may be at its end. Nothing more of it is recorded then.
     if forked::is_child() || OWNER.try_with(|_| ()).is_err() {
         return null_mut();
     }
     let adopted = ALL.lock().unwrap_or_else(PoisonError::into_inner).unowned.pop();
     let tree = match adopted {
-        // SAFETY: nobody else has it; it is a tree still.
+        // SAFETY: no other thread owns it, and trees stay valid.
         Some(TreePointer(tree)) => unsafe {
             (*tree).current = (*tree).root;
             let memory = &mut *(*tree).memory;
@@ -479,14 +483,14 @@ fn of_new_thread() -> *mut Tree {
     tree
 }
 
-/// From now on nothing of this thread is recorded, in a process that has no other.
+/// Stops recording for this thread. Used in a process that has no other thread.
 #[cfg(unix)]
 pub(crate) fn forget_thread() {
     TREE.set(null_mut());
     capture::end_thread();
 }
 
-/// This thread's tree and its number, and where its calls are kept.
+/// The address of this thread's tree, its number, and the place of its captured calls.
 pub(crate) fn calls_of_thread() -> Option<(u64, u64, &'static mut Option<Box<ThreadCalls>>)> {
     let tree = TREE.get();
     let tree = if tree.is_null() { of_new_thread() } else { tree };
@@ -509,7 +513,7 @@ fn new_tree() -> *mut Tree {
     tree
 }
 
-/// Gives this thread a tree that is in no file, with room for some nodes: it is to measure what hooks cost.
+/// Gives this thread a tree that is in no file, with room for a few nodes, to measure the overhead of hooks.
 pub(crate) fn use_tree_of_no_file() {
     thread_local! {
         static OWN: Cell<*mut Tree> = const { Cell::new(null_mut()) };
@@ -517,13 +521,13 @@ pub(crate) fn use_tree_of_no_file() {
     woven::join_session();
     let own = OWN.get();
     if !own.is_null() {
-        // SAFETY: it is this thread's, and stays.
+        // SAFETY: the tree belongs to this thread and stays valid.
         unsafe { (*own).current = (*own).root };
         TREE.set(own);
         return;
     }
     let block = || Box::leak(vec![0_u64; BLOCK / size_of::<u64>()].into_boxed_slice()).as_mut_ptr();
-    // SAFETY: the blocks are zeros, as large as chunks, and stay.
+    // SAFETY: the blocks are zeroed, as large as chunks, and never freed.
     unsafe {
         let tree = tree_in(block().cast(), 0);
         let statistics = block();
@@ -535,7 +539,7 @@ pub(crate) fn use_tree_of_no_file() {
     }
 }
 
-/// Ticks of all calls that this thread's open method has made.
+/// The ticks of all callees of this thread's current method.
 pub(crate) fn ticks_of_callees() -> i64 {
     let tree = TREE.get();
     if tree.is_null() {
@@ -557,7 +561,7 @@ pub(crate) fn ticks_of_callees() -> i64 {
 }
 
 /// # Safety
-/// The chunk has to be of nodes and a block long, zeros but for its header, and to stay.
+/// The chunk must be a node chunk of one block, zeroed except for its header, and never freed.
 unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> *mut Tree {
     // SAFETY: a chunk has room for a tree and nodes.
     unsafe {
@@ -588,7 +592,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> *mut Tree {
     }
 }
 
-/// Reads how long the threads that live have run.
+/// Reads the CPU time of all live threads.
 pub(crate) fn look_at_threads() {
     let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     all.all.iter().for_each(|tree| look_at_cpu(tree.0));
@@ -597,7 +601,7 @@ pub(crate) fn look_at_threads() {
 #[cfg(unix)]
 fn own_cpu_clock(tree: *mut Tree) {
     let mut id = 0;
-    // SAFETY: a thread may ask for its own clock.
+    // SAFETY: a thread may request its own clock.
     if unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut id) } == 0 {
         // SAFETY: the tree is this thread's.
         let tree = unsafe { &*tree };
@@ -610,7 +614,7 @@ fn own_cpu_clock(tree: *mut Tree) {
 
 #[cfg(unix)]
 fn look_at_cpu(tree: *mut Tree) {
-    // SAFETY: trees stay; what is read and written here is atomic.
+    // SAFETY: trees stay valid; all fields used here are atomic.
     let tree = unsafe { &*(tree.cast_const()) };
     let id = tree.cpu_clock.load(Relaxed);
     if id != 0
@@ -624,7 +628,7 @@ fn look_at_cpu(tree: *mut Tree) {
 #[cfg(unix)]
 pub(crate) fn cpu_time_of(clock: libc::clockid_t) -> Option<i64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is the call's to write; a clock that there is not is an error.
+    // SAFETY: the call writes the time. A missing clock is an error.
     (unsafe { libc::clock_gettime(clock, &mut time) } == 0).then_some(time.tv_sec * 1_000_000_000 + time.tv_nsec)
 }
 
@@ -647,7 +651,7 @@ mod tests {
     /// Counts what each thread allocates.
     struct Counting;
 
-    // SAFETY: all is passed on to the system's.
+    // SAFETY: every call is passed to the system allocator.
     unsafe impl GlobalAlloc for Counting {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             ALLOCATED.set(ALLOCATED.get() + 1);
@@ -664,7 +668,7 @@ mod tests {
     #[global_allocator]
     static COUNTING: Counting = Counting;
 
-    /// Whether something is recorded, and for how many paths there is room, holds for all threads.
+    /// Recording and the number of free nodes are global to all threads, so these tests run one at a time.
     pub(super) static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]
@@ -675,23 +679,23 @@ mod tests {
         enter(1, 0);
         let before = ALLOCATED.get();
         for _ in 0..1000 {
-            // The node is made, then its statistics, and then nothing is.
+            // The first call makes the node, the second its statistics; later calls allocate nothing.
             enter(2, 0);
             enter(3, 0);
             unwind(innermost(3).expect("it is open"));
             leave(2, 0);
         }
         assert_eq!(ALLOCATED.get(), before);
-        // What is allocated is counted.
+        // Checks the counter itself: an allocation is counted.
         drop(std::hint::black_box(vec![0_u8; 100]));
         assert!(ALLOCATED.get() > before);
 
-        // Paths for which there is no room stand under their methods.
+        // Paths without room are recorded under their methods.
         let tree = TREE.get();
         NODES_LEFT.store(0, Relaxed);
         for _ in 0..3 {
             enter(2, 0);
-            // A new path, one below it, and one that has called itself.
+            // A new path, one below it, and a recursive call.
             enter(9, 0);
             enter(2, 0);
             enter(9, 0);
@@ -712,7 +716,7 @@ mod tests {
         }
     }
 
-    /// Of each method, its calls, how many ended, and how many of these by an exception.
+    /// The calls of a path's method, the number that ended, and the number that ended by an exception.
     fn counts(tree: *mut Tree, path: &[u64]) -> (u64, u64, u32) {
         // SAFETY: it is this thread's tree.
         unsafe {
@@ -729,7 +733,7 @@ mod tests {
         let tree = TREE.get();
         enter(1, 1000);
         for _ in 0..3 {
-            // Nothing says that these end; what is called next is called at the same place, or above.
+            // No event ends these calls. The next call is at the same stack pointer, or above.
             enter(2, 900);
             enter(3, 800);
             enter(4, 900);
@@ -738,12 +742,12 @@ mod tests {
             enter(5, 850);
             leave(5, 850);
         }
-        // One that has called itself ends, not the outer one; and what it has called with it.
+        // The inner call of a recursive method ends, with its callees, but not the outer one.
         enter(1, 900);
         enter(3, 800);
         enter(1, 700);
         leave(1, 900);
-        // What has ended already is not on the stack: no other call ends in its place.
+        // Calls that have ended are not on the stack, so no other call ends in their place.
         enter(2, 900);
         let left = innermost(2).expect("it is open");
         unwind(left);
@@ -769,17 +773,17 @@ mod tests {
         enter(2, far);
         let is_on = searches::is_on;
         searches::begin(far / 2);
-        // What runs for the runtime meanwhile changes nothing.
+        // Methods that run for the runtime during the search change nothing.
         enter(3, far / 2);
         leave(3, far / 2);
         assert!(is_on());
-        // Nor what handles another exception there.
+        // Nor do methods that handle another exception there.
         enter(3, far / 4);
         searches::begin(far / 8);
         searches::end();
         leave(3, far / 4);
         assert!(is_on());
-        // What was thrown from is left, and nobody handles it yet.
+        // The throwing call is left, and no handler runs yet.
         searches::keep(|| unwind(innermost(2).expect("it is open")));
         assert!(is_on());
         enter(4, far);

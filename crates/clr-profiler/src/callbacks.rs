@@ -1,4 +1,4 @@
-//! What the runtime calls: the class factory, and `ICorProfilerCallback`.
+//! Entry points that the runtime calls: the class factory, and `ICorProfilerCallback`.
 
 use std::{
     ffi::c_void,
@@ -58,10 +58,10 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table
 });
 
-/// What the runtime asks a library for that it loads as a profiler.
+/// Returns the class factory. The runtime requests it from a library that it loads as a profiler.
 ///
 /// # Safety
-/// The pointers have to be what COM says: two ids, and a place for an interface.
+/// The pointers must be as COM defines them: two ids, and a place for an interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn DllGetClassObject(class: *const Guid, id: *const Guid, found: *mut *mut c_void) -> HResult {
     // SAFETY: as the runtime passes them.
@@ -73,21 +73,21 @@ pub unsafe extern "system" fn DllGetClassObject(class: *const Guid, id: *const G
     }
 }
 
-/// The library stays.
+/// `S_FALSE`: the library must not be unloaded.
 #[unsafe(no_mangle)]
 pub extern "system" fn DllCanUnloadNow() -> HResult {
     1
 }
 
-/// Answers `QueryInterface`.
+/// Implements `QueryInterface`.
 ///
 /// # Safety
-/// The pointers have to be an id's and a place's, or null.
+/// The pointers must be null, or point to an id and to a place for an interface.
 unsafe fn answer(id: *const Guid, known: &[Guid], object: *const c_void, found: *mut *mut c_void) -> HResult {
     if id.is_null() || found.is_null() {
         return E_FAIL;
     }
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees this.
     unsafe {
         let is_known = *id == IUNKNOWN || known.contains(&*id);
         *found = if is_known { object.cast_mut() } else { std::ptr::null_mut() };
@@ -96,22 +96,22 @@ unsafe fn answer(id: *const Guid, known: &[Guid], object: *const c_void, found: 
 }
 
 unsafe extern "system" fn query_factory(this: *mut c_void, id: *const Guid, found: *mut *mut c_void) -> HResult {
-    // SAFETY: who calls passes what COM says.
+    // SAFETY: callers pass pointers as COM defines them.
     unsafe { answer(id, &[ICLASS_FACTORY], this, found) }
 }
 
 unsafe extern "system" fn query_profiler(this: *mut c_void, id: *const Guid, found: *mut *mut c_void) -> HResult {
-    // SAFETY: who calls passes what COM says.
+    // SAFETY: callers pass pointers as COM defines them.
     unsafe { answer(id, &CALLBACK_IDS, this, found) }
 }
 
 /// `IClassFactory::CreateInstance`
 unsafe extern "system" fn create(_this: *mut c_void, _outer: *mut c_void, id: *const Guid, found: *mut *mut c_void) -> HResult {
-    // SAFETY: who calls passes what COM says.
+    // SAFETY: callers pass pointers as COM defines them.
     unsafe { answer(id, &CALLBACK_IDS, (&raw const PROFILER).cast(), found) }
 }
 
-/// Runs a callback: a panic of ours ends here, and is no failure of the runtime's. A forked child does nothing.
+/// Runs a callback. A panic ends here, so that it does not unwind into the runtime. A forked child does nothing.
 fn guarded(action: impl FnOnce() -> HResult) -> HResult {
     if forked::is_child() {
         return S_OK;
@@ -123,10 +123,10 @@ extern "system" fn initialize(_this: *mut c_void, runtime: *mut c_void) -> HResu
     catch_unwind(|| profiler::start(runtime)).unwrap_or(E_FAIL)
 }
 
-/// What who attaches the profiler passes comes with it: nobody can set its environment.
+/// The client passes its settings as data: the environment of a running process cannot be set.
 extern "system" fn initialize_for_attach(_this: *mut c_void, runtime: *mut c_void, data: *const u8, size: u32) -> HResult {
     catch_unwind(|| {
-        // SAFETY: the runtime passes on as many bytes as it was sent.
+        // SAFETY: the runtime passes `size` bytes at `data`.
         let data = if data.is_null() { &[][..] } else { unsafe { std::slice::from_raw_parts(data, size as usize) } };
         attached::start(runtime, data)
     })
@@ -173,7 +173,7 @@ extern "system" fn module_load_finished(_this: *mut c_void, module: Id, _status:
     })
 }
 
-/// Here the runtime may be asked what it may not be in hooks.
+/// Some queries are permitted here, but not in hooks.
 extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _may_block: i32) -> HResult {
     guarded(|| {
         if capture::is_on() {
@@ -198,22 +198,22 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
     })
 }
 
-/// Code that was compiled ahead of time is not what was woven, and may have what was woven inlined as it was.
+/// Precompiled code has no probes, and may have inlined the original code of instrumented methods.
 extern "system" fn cached_function_search_started(_this: *mut c_void, function: Id, is_used: *mut i32) -> HResult {
     guarded(|| {
         if !is_used.is_null() && !rewriting::may_be_precompiled(function) {
-            // SAFETY: the runtime passes a place for its answer.
+            // SAFETY: the runtime passes a valid pointer for the answer.
             unsafe { *is_used = 0 };
         }
         S_OK
     })
 }
 
-/// What is hooked is a call of its own in each caller.
+/// Hooked functions must not be inlined, so that each call is recorded.
 extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_inlined: *mut i32) -> HResult {
     guarded(|| {
         if !is_inlined.is_null() && (functions::find(callee).is_some() || attached::is_woven(callee)) {
-            // SAFETY: the runtime passes a place for its answer.
+            // SAFETY: the runtime passes a valid pointer for the answer.
             unsafe { *is_inlined = 0 };
         }
         S_OK
@@ -260,7 +260,7 @@ extern "system" fn exception_catcher_enter(_this: *mut c_void, function: Id, _ob
     of_exception(|| exceptions::catch(function))
 }
 
-/// Runs a callback of exceptions.
+/// Runs a callback for exception events.
 fn of_exception(action: impl FnOnce()) -> HResult {
     guarded(|| {
         action();

@@ -1,6 +1,6 @@
-//! Calls with their values, while the program runs: hooks with info write them into the profile. What is read of the program
-//! is read where no collection can begin, by a plan that was made of metadata; nothing is allocated but when a function, its
-//! generic arguments or a class are met for the first time.
+//! Captures calls with their values: hooks with info write them into the profile while the program runs. Values are
+//! read where no garbage collection can begin, by a plan made from metadata. Memory is allocated only for a new
+//! function, new generic arguments or a new class.
 
 mod calls;
 mod classes;
@@ -31,26 +31,27 @@ struct Capture {
     captured: Captured,
     start: i64,
     strings: (usize, usize),
-    /// Whether the runtime says what is returned in the first register alone: on Unix, .NET Core 3.1 loses the others.
+    /// Whether the runtime reports only the first register of a returned value: on Unix, .NET Core 3.1 loses the
+    /// others.
     has_first_register_alone: bool,
 }
 
 static CAPTURE: OnceLock<Capture> = OnceLock::new();
-/// How often modules have gone: classes may be others since.
+/// The number of module unloads so far: class ids may mean other classes afterwards.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
-/// How often threads were stopped, as for a collection.
+/// The number of thread suspensions so far, for example for garbage collections.
 static SUSPENSIONS: AtomicU64 = AtomicU64::new(0);
 
-/// By-reference parameters of a call that are looked at when it ends.
+/// The maximum number of by-reference parameters of a call that are read again at its end.
 const MAX_REFERENCES: usize = 6;
-/// Fields of a value are shown; of these values, none are.
+/// The fields of a value are shown; the fields of those fields are not.
 const FIELDS: usize = 1;
 /// float32 and float64
 const FLOATS: [u8; 2] = [0x0C, 0x0D];
-/// Elements of an array that are kept.
+/// The number of array elements that are kept.
 const MAX_ELEMENTS: usize = 4;
 
-/// Before the first function.
+/// Called before the first function.
 pub(crate) fn start(runtime: Runtime, captured: Captured, trace_size: u32, start: i64) -> Option<()> {
     let strings = runtime.string_layout()?;
     let has_first_register_alone = cfg!(unix) && runtime.version().is_none_or(|[major, ..]| major < 5);
@@ -62,25 +63,25 @@ pub(crate) fn is_on() -> bool {
     CAPTURE.get().is_some()
 }
 
-/// A module has gone.
+/// A module was unloaded.
 pub(crate) fn forget() {
     GENERATION.fetch_add(1, Relaxed);
     classes::forget();
 }
 
-/// Threads are stopped: objects may move.
+/// Threads are suspended: objects may move.
 pub(crate) fn suspended() {
     SUSPENSIONS.fetch_add(1, Relaxed);
 }
 
 /// `FunctionEnter3WithInfo`
 pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
-    // SAFETY: the runtime passes what is of this call.
+    // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { hooks::called_at(info) };
     let begun = enter(function, info, called_at);
     let now = call_tree::enter(function.method_id, called_at);
     if let (Some(record), Some(capture)) = (begun, CAPTURE.get()) {
-        // The tree has nothing of it if recording was paused in between.
+        // The tree does not record the call if recording was paused in between.
         let now = if now == 0 { clock::now() } else { now };
         record.end(now - capture.start);
     }
@@ -88,7 +89,7 @@ pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
 
 /// `FunctionLeave3WithInfo`
 pub(crate) extern "C" fn on_leave(function: &'static Function, info: usize) {
-    // SAFETY: the runtime passes what is of this call.
+    // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { hooks::called_at(info) };
     let now = call_tree::leave(function.method_id, called_at);
     leave(function, How::Returned, info, now, called_at);
@@ -96,20 +97,20 @@ pub(crate) extern "C" fn on_leave(function: &'static Function, info: usize) {
 
 /// `FunctionTailcall3WithInfo`
 pub(crate) extern "C" fn on_tailcall(function: &'static Function, info: usize) {
-    // SAFETY: the runtime passes what is of this call.
+    // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { hooks::called_at(info) };
     let now = call_tree::leave(function.method_id, called_at);
     leave(function, How::TailCall, 0, now, called_at);
 }
 
-/// An exception has left a function's call, which was called at a stack pointer (0: not known).
+/// Records that an exception has left a function's call, made at a stack pointer (0: unknown).
 pub(crate) fn unwind(function: &'static Function, now: i64, called_at: usize) {
     if is_on() {
         leave(function, How::Exception, 0, now, called_at);
     }
 }
 
-/// The calls within one have ended, by exceptions.
+/// Ends the calls within one call that exceptions have left.
 pub(crate) fn end_within(now: i64, called_at: usize) {
     if called_at != 0
         && let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread())
@@ -127,16 +128,16 @@ fn end_gone(calls: &mut ThreadCalls, called_at: usize, at: i64) {
     }
 }
 
-/// The record of a call's end; none if none is kept.
+/// The record of a call's end; `None` if the call is not captured.
 fn end_of(calls: &mut ThreadCalls, frame: &Frame, how: How) -> Option<Record> {
-    // SAFETY: descriptions of functions stay.
+    // SAFETY: descriptions of functions are never freed.
     let instance = unsafe { frame.instance.as_ref() }?;
     let mut record = calls.record(format::LEAVE, instance.number, frame.number)?;
     record.has(how as u8);
     Some(record)
 }
 
-/// The record of a call that begins, but for when: the tree says so.
+/// The record of a call that begins, without its time, which the tree determines.
 fn enter(function: &'static Function, info: usize, called_at: usize) -> Option<Record> {
     let (capture, calls) = (CAPTURE.get()?, calls::of_thread()?);
     let Capture { runtime, captured, .. } = capture;
@@ -157,7 +158,7 @@ fn enter(function: &'static Function, info: usize, called_at: usize) -> Option<R
     if function.is_generic || is_asked_at_once {
         match runtime.enter_info(function.id, info, wants_arguments, is_asked_at_once.then_some(&mut found)) {
             Some(seen) => frame = seen,
-            // The frame is there still.
+            // The frame is complete even if the arguments were not given.
             None => frame = runtime.enter_info(function.id, info, wants_arguments, None).unwrap_or_default(),
         }
     }
@@ -166,7 +167,7 @@ fn enter(function: &'static Function, info: usize, called_at: usize) -> Option<R
         calls.push(Frame::unknown(function, called_at));
         return None;
     };
-    // Asked for these, it loses them for the program, too.
+    // A request for floating-point arguments loses them for the program, too.
     if wants_arguments && !is_asked_at_once && !instance.parameters.iter().any(|each| may_have_floats(&each.plan)) {
         let _ = runtime.enter_info(function.id, info, true, Some(&mut found));
     }
@@ -188,10 +189,10 @@ fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at
     }
     while let Some(frame) = calls.pop(function, called_at) {
         let is_it = std::ptr::eq(frame.function, function);
-        // Those above it ended unseen.
+        // Those above it ended without an event.
         let how = if is_it { how } else { How::Exception };
         if let Some(mut record) = end_of(calls, &frame, how) {
-            // SAFETY: descriptions of functions stay.
+            // SAFETY: descriptions of functions are never freed.
             let instance = unsafe { frame.instance.as_ref() };
             if let Some(instance) = instance.filter(|_| how == How::Returned) {
                 capture.returned(&mut record, function, instance, info);
@@ -205,12 +206,12 @@ fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at
     }
 }
 
-/// Whether a parameter may have another value when the call ends.
+/// Whether a parameter may have a new value at the end of the call.
 fn is_looked_at_again(passing: Passing) -> bool {
     matches!(passing, Passing::Ref | Passing::Out)
 }
 
-/// A function with the arguments that a call has.
+/// A function with the generic arguments of a call.
 fn instance(runtime: Runtime, function: &'static Function, context: Option<&Context>) -> Option<&'static Instance> {
     let generation = GENERATION.load(Relaxed);
     let is_it = |instance: &Instance| match context {
@@ -220,7 +221,7 @@ fn instance(runtime: Runtime, function: &'static Function, context: Option<&Cont
         }
     };
     let mut at = function.instances.load(Acquire);
-    // SAFETY: what the list has stays.
+    // SAFETY: entries of the list are never freed.
     while let Some(instance) = unsafe { at.as_ref() } {
         if is_it(instance) {
             return Some(instance);
@@ -241,13 +242,13 @@ fn describe(
         let context = context.copied().or_else(|| runtime.context(function.id, 0)).unwrap_or_default();
         functions::describe(function, &context)
     };
-    // Nothing unwinds into the program.
+    // A panic must not unwind into the program.
     let instance = std::panic::catch_unwind(std::panic::AssertUnwindSafe(describe)).ok()??;
     let instance = Box::leak(Box::new(Instance { generation, ..instance }));
     let mut first = function.instances.load(Acquire);
     loop {
         instance.next = first;
-        // Two threads may each add one: both are right.
+        // Two threads may each add an instance: both are correct.
         match function.instances.compare_exchange_weak(first, instance, Release, Acquire) {
             Ok(_) => return Some(instance),
             Err(other) => first = other,
@@ -255,7 +256,7 @@ fn describe(
     }
 }
 
-/// Whether a result is in the first register, or leads to where it is.
+/// Whether a result is in the first register, or the register points to it.
 fn is_in_first_register(plan: &Plan) -> bool {
     match plan {
         Plan::Plain { kind, size } => *size <= size_of::<usize>() && !FLOATS.contains(kind),
@@ -266,7 +267,7 @@ fn is_in_first_register(plan: &Plan) -> bool {
     }
 }
 
-/// Whether an argument may be a value in registers of which one is of floating point.
+/// Whether an argument may be a value in registers, at least one of them for floating point.
 fn may_have_floats(plan: &Plan) -> bool {
     match plan {
         Plan::Struct { size, fields, .. } => {
@@ -280,23 +281,23 @@ fn may_have_floats(plan: &Plan) -> bool {
     }
 }
 
-/// Whether a part of a value may be one.
+/// Whether a part of a value may be a floating-point number.
 fn is_float(plan: &Plan) -> bool {
     matches!(plan, Plan::Plain { kind, .. } if FLOATS.contains(kind)) || may_have_floats(plan)
 }
 
-/// Where arguments are: in ranges, which may have several.
+/// The locations of arguments, in ranges; a range may hold several arguments.
 struct Places<'r> {
     ranges: &'r [Range],
-    /// How many values there are.
+    /// The number of values.
     count: usize,
     next: usize,
-    /// How much of the first range was given.
+    /// The number of bytes used in the first range.
     at: usize,
 }
 
 impl Places<'_> {
-    /// Where the next value is; none if the runtime does not say so.
+    /// The location of the next value; `None` if the runtime does not report it.
     fn next(&mut self, plan: &Plan) -> Option<usize> {
         let size = plan.size();
         if self.ranges.len() == self.count {
@@ -304,7 +305,7 @@ impl Places<'_> {
             self.next += 1;
             return Some(range.address).filter(|_| size.is_none_or(|size| size <= range.length as usize));
         }
-        // Without its size, nothing is known of those behind it.
+        // Without its size, the locations of the next values are unknown.
         let Some(size) = size else {
             self.ranges = &[];
             return None;
@@ -326,14 +327,14 @@ impl Places<'_> {
 }
 
 /// # Safety
-/// There has to be such a value.
+/// A `T` must be at that address.
 unsafe fn read<T: Copy>(at: usize) -> T {
-    // SAFETY: the caller's word; it need not be aligned.
+    // SAFETY: the caller guarantees this; it need not be aligned.
     unsafe { std::ptr::with_exposed_provenance::<T>(at).read_unaligned() }
 }
 
 impl Capture {
-    /// Puts the object that a call is of, and its arguments; keeps what those by reference refer to.
+    /// Writes `this` and the arguments of a call. Keeps the targets of by-reference arguments.
     fn arguments(&self, record: &mut Record, instance: &Instance, ranges: &[Range], references: &mut [usize]) {
         let count = instance.parameters.len() + usize::from(instance.this.is_some());
         let mut places = Places { ranges, count, next: 0, at: 0 };
@@ -374,7 +375,7 @@ impl Capture {
         self.put(record, plan, range.map(|range| range.address));
     }
 
-    /// What by-reference parameters refer to when the call ends.
+    /// Writes the targets of by-reference parameters at the end of the call.
     fn after(&self, record: &mut Record, instance: &Instance, frame: &Frame) {
         if !self.captured.arguments {
             return;
@@ -397,19 +398,19 @@ impl Capture {
         }
     }
 
-    /// Puts a value, or why there is none.
+    /// Writes a value, or the reason why it was not read.
     fn put(&self, record: &mut Record, plan: &Plan, at: Option<usize>) {
         match at {
-            // SAFETY: the runtime says that the value is there, and the plan is of its type.
+            // SAFETY: the runtime reports that location, and the plan is for the value's type.
             Some(at) => record.whole(|record| unsafe { self.value(record, plan, at, FIELDS) }),
             None => record.unread(unread::NOT_FOUND),
         }
     }
 
     /// # Safety
-    /// There has to be a value of the plan's type, and no collection may begin.
+    /// A value of the plan's type must be at `at`, and no garbage collection may begin.
     unsafe fn value(&self, record: &mut Record, plan: &Plan, at: usize, depth: usize) -> Option<()> {
-        // SAFETY: the caller's word; what objects and references lead to is of the types that they have.
+        // SAFETY: the caller guarantees the value. Objects and references lead to values of their types.
         unsafe {
             match plan {
                 Plan::Plain { kind, size } => {
@@ -448,7 +449,7 @@ impl Capture {
                         }
                     }
                 }
-                // Within a value, it may lead to what is no more.
+                // A reference within a value may point to a variable that no longer exists.
                 Plan::ByRef(_) if depth < FIELDS => record.try_unread(unread::REFERENCE),
                 Plan::ByRef(to) => match read::<usize>(at) {
                     0 => record.byte(kind::NULL),
@@ -460,14 +461,14 @@ impl Capture {
     }
 
     /// # Safety
-    /// It has to be an object, or null, and no collection may begin.
+    /// `object` must be an object or null, and no garbage collection may begin.
     unsafe fn object(&self, record: &mut Record, object: usize, depth: usize) -> Option<()> {
         use crate::plan::Class;
         if object == 0 {
             return record.byte(kind::NULL);
         }
         let class = self.runtime.class_of_object(object).and_then(classes::of);
-        // SAFETY: the class is what the runtime says of the object.
+        // SAFETY: the runtime reports the class of the object.
         unsafe {
             match class {
                 None | Some(Class::Unknown) => record.try_unread(unread::UNKNOWN_TYPE),
@@ -505,7 +506,7 @@ impl Capture {
                         .try_for_each(|field| self.value(record, &field.plan, object + field.offset, depth - 1 + field.deeper))
                 }
                 Some(Class::Type { at }) => {
-                    /// In handles of types that are no classes: pointers, type parameters.
+                    /// A flag in handles of types that are no classes: pointers, type parameters.
                     const NO_CLASS: usize = 2;
                     let handle: usize = read(object + at);
                     match Some(handle).filter(|handle| handle & NO_CLASS == 0).and_then(classes::number) {
@@ -538,11 +539,11 @@ mod tests {
         let unknown = Plan::Unread { reason: unread::UNKNOWN_LAYOUT, size: None };
         let three = [Plan::Reference, INT, INT];
         assert_eq!(places(&[(100, 8), (200, 4), (300, 4)], &three), [Some(100), Some(200), Some(300)]);
-        // Ranges may be of several arguments.
+        // A range may hold several arguments.
         assert_eq!(places(&[(100, 12), (300, 4)], &three), [Some(100), Some(108), Some(300)]);
-        // One that is smaller than its value is of something else.
+        // A range smaller than its value belongs to something else.
         assert_eq!(places(&[(100, 4), (200, 4), (300, 4)], &three), [None, Some(200), Some(300)]);
-        // Behind what is of no known size, nothing is known, unless each has its range.
+        // After a value of unknown size, the locations are unknown, unless each value has its own range.
         assert_eq!(places(&[(100, 20)], &[INT, unknown.clone(), INT]), [Some(100), None, None]);
         assert_eq!(places(&[(100, 4), (200, 40), (300, 4)], &[INT, unknown, INT]), [Some(100), Some(200), Some(300)]);
         assert_eq!(places(&[], &[INT]), [None]);

@@ -1,16 +1,16 @@
-//! What calls are timed by: the clock of .NET's Stopwatch, as the tracker has it.
+//! The clock for call times: the one behind .NET's Stopwatch, which the tracker uses too.
 
-/// Its ticks.
+/// The current time in ticks.
 #[cfg(unix)]
 #[inline]
 pub(crate) fn now() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is the call's to write.
+    // SAFETY: the call writes the time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Ticks in a second.
+/// Ticks per second.
 #[cfg(unix)]
 pub(crate) fn frequency() -> u64 {
     1_000_000_000
@@ -23,21 +23,21 @@ unsafe extern "system" {
     fn QueryPerformanceFrequency(frequency: *mut i64) -> i32;
 }
 
-/// Its ticks.
+/// The current time in ticks.
 #[cfg(windows)]
 #[inline]
 pub(crate) fn now() -> i64 {
     let mut count = 0;
-    // SAFETY: the number is the call's to write.
+    // SAFETY: the call writes the number.
     unsafe { QueryPerformanceCounter(&mut count) };
     count
 }
 
-/// Ticks in a second.
+/// Ticks per second.
 #[cfg(windows)]
 pub(crate) fn frequency() -> u64 {
     let mut frequency = 0;
-    // SAFETY: the number is the call's to write.
+    // SAFETY: the call writes the number.
     unsafe { QueryPerformanceFrequency(&mut frequency) };
     frequency.max(1) as u64
 }

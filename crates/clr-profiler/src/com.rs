@@ -1,8 +1,8 @@
-//! What of COM the profiling API needs: interfaces are pointers to a table of functions, found by their ids.
+//! The part of COM that the profiling API needs: interfaces are pointers to function tables, identified by ids.
 
 use std::ffi::c_void;
 
-/// An interface's or a class's id.
+/// The id of an interface or a class.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guid {
@@ -13,7 +13,7 @@ pub struct Guid {
 }
 
 impl Guid {
-    /// From its number as it is written: `Guid::new(0x176FBED1_A55C_4796_98CA_A9DA0EF883E7)`.
+    /// Converts the number as documents write it: `Guid::new(0x176FBED1_A55C_4796_98CA_A9DA0EF883E7)`.
     pub const fn new(number: u128) -> Self {
         Self {
             first: (number >> 96) as u32,
@@ -24,15 +24,15 @@ impl Guid {
     }
 }
 
-/// A result: negative ones are failures.
+/// A result code; negative values are failures.
 pub type HResult = i32;
-/// Done.
+/// Success.
 pub const S_OK: HResult = 0;
-/// Failed.
+/// An unspecified failure.
 pub const E_FAIL: HResult = 0x8000_4005_u32 as i32;
-/// There is no such interface.
+/// The object does not implement the interface.
 pub const E_NOINTERFACE: HResult = 0x8000_4002_u32 as i32;
-/// There is no such class.
+/// The library does not implement the class.
 pub const CLASS_E_CLASSNOTAVAILABLE: HResult = 0x8004_0111_u32 as i32;
 
 /// `IID_IUnknown`
@@ -40,14 +40,14 @@ pub const IUNKNOWN: Guid = Guid::new(0x00000000_0000_0000_C000_000000000046);
 /// `IID_IClassFactory`
 pub const ICLASS_FACTORY: Guid = Guid::new(0x00000001_0000_0000_C000_000000000046);
 
-/// A table of functions, which never changes.
+/// A function table, which never changes.
 #[repr(transparent)]
 pub struct VTable<const SLOTS: usize>(pub [*const (); SLOTS]);
 
-// SAFETY: it is in static memory, and its pointers are functions'.
+// SAFETY: the table is in static memory and holds function pointers only.
 unsafe impl<const SLOTS: usize> Sync for VTable<SLOTS> {}
 
-/// An object without state: it lives as long as the process, so nobody counts who refers to it.
+/// An object without state. It lives as long as the process, so references are not counted.
 #[repr(C)]
 pub struct Object<const SLOTS: usize>(pub &'static VTable<SLOTS>);
 
@@ -56,31 +56,31 @@ pub extern "system" fn count_references(_this: *mut c_void) -> u32 {
     1
 }
 
-/// A function that the profiler has no use for. Who calls removes the arguments, on all 64-bit platforms.
+/// A function that the profiler does not use. The caller removes the arguments on all 64-bit platforms.
 pub extern "system" fn ignore() -> HResult {
     S_OK
 }
 
-/// A pointer to an interface that another made.
+/// A pointer to another component's interface.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct Interface(*mut c_void);
 
-// SAFETY: the interfaces of the profiling API may be called by any thread.
+// SAFETY: any thread may call the interfaces of the profiling API.
 unsafe impl Send for Interface {}
 // SAFETY: as above.
 unsafe impl Sync for Interface {}
 
 impl Interface {
-    /// What another has passed.
+    /// Wraps a pointer from another component.
     ///
     /// # Safety
-    /// It has to be an interface, which lives for as long as it is called.
+    /// `object` must be an interface that lives as long as it is called.
     pub unsafe fn of(object: *mut c_void) -> Self {
         Self(object)
     }
 
-    /// The pointer, for calls.
+    /// The raw pointer, for calls.
     pub fn pointer(self) -> *mut c_void {
         self.0
     }
@@ -88,20 +88,21 @@ impl Interface {
     /// The function in a slot.
     ///
     /// # Safety
-    /// `F` has to be the type of that slot's function, the interface has to have that many, and to live.
+    /// The interface must be alive and have that slot. `F` must be the type of the slot's function.
     pub unsafe fn method<F: Copy>(self, slot: usize) -> F {
         const { assert!(size_of::<F>() == size_of::<*const ()>()) };
-        // SAFETY: an interface begins with a pointer to its table, which has the slot; its function's type is the caller's word.
+        // SAFETY: an interface begins with a pointer to its table, which has the slot. The caller guarantees the
+        // function's type.
         unsafe {
             let table = *self.0.cast::<*const *const ()>();
             std::mem::transmute_copy(&*table.add(slot))
         }
     }
 
-    /// Another interface of the same object; it counts as one more reference, which is never given back.
+    /// Another interface of the same object. It adds a reference that is never released.
     ///
     /// # Safety
-    /// The pointer has to be an interface's.
+    /// `object` must be an interface.
     pub unsafe fn query(object: *mut c_void, id: &Guid) -> Option<Self> {
         type QueryInterface = unsafe extern "system" fn(*mut c_void, *const Guid, *mut *mut c_void) -> HResult;
         if object.is_null() {
@@ -114,20 +115,20 @@ impl Interface {
     }
 }
 
-/// An interface that is released when it is not needed any more.
+/// A counted reference to an interface, released on drop.
 #[derive(Debug)]
 pub struct Owned(Interface);
 
 impl Owned {
-    /// Takes over who is counted among those that refer to it; none of a null pointer.
+    /// Takes over a counted reference; `None` for a null pointer.
     ///
     /// # Safety
-    /// The pointer has to be an interface's, or null.
+    /// `object` must be an interface or null.
     pub unsafe fn new(object: *mut c_void) -> Option<Self> {
         (!object.is_null()).then_some(Self(Interface(object)))
     }
 
-    /// The interface, as long as this lives.
+    /// The interface, valid as long as `self` lives.
     pub fn interface(&self) -> Interface {
         self.0
     }
@@ -136,7 +137,7 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         type Release = unsafe extern "system" fn(*mut c_void) -> u32;
-        // SAFETY: slot 2 of each interface is Release; this is one of those that are counted.
+        // SAFETY: slot 2 of each interface is Release, and this reference is counted.
         unsafe { self.0.method::<Release>(2)(self.0.pointer()) };
     }
 }

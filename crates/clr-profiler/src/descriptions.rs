@@ -1,4 +1,5 @@
-//! What captured calls refer to by numbers: types and signatures, described in the profile (docs/profile-format.md).
+//! Descriptions of types and signatures in the profile; captured calls refer to them by number
+//! (docs/profile-format.md).
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -6,12 +7,12 @@ use profile::calls::{Passing, describes, shape};
 
 use crate::profile_file::{ChunkKind, put_string, write_record};
 
-/// A record is no longer: what does not fit is left out.
+/// The maximum size of a record in bytes. The rest is omitted.
 const MAX_RECORD: usize = 32 << 10;
 
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
-/// A number that nothing else has.
+/// A new, unique number.
 pub(crate) fn next_number() -> u32 {
     NUMBERS.fetch_add(1, Relaxed) + 1
 }
@@ -23,7 +24,7 @@ pub(crate) struct Described<'d> {
     pub(crate) token: u32,
     /// The path of its module.
     pub(crate) module: &'d str,
-    /// With its type.
+    /// The method's name, with its type.
     pub(crate) method: &'d str,
     pub(crate) returned: &'d str,
     /// The type of `this`; empty if there is none.
@@ -66,7 +67,7 @@ pub(crate) fn members(number: u32, name: &str, is_flags: bool, members: &[(i64, 
 struct Record(Vec<u8>);
 
 impl Record {
-    /// Its kind, room for its size, and the number of what it describes.
+    /// Begins a record with its kind, space for its size, and the number of the described item.
     fn new(kind: u8, number: u32) -> Self {
         let mut record = vec![kind, 0, 0, 0, 0, 0, 0, 0];
         record.extend(number.to_le_bytes());
@@ -80,7 +81,7 @@ impl Record {
         record
     }
 
-    /// As many as there is room for, behind their count.
+    /// Writes a count and as many items as fit.
     fn list<T>(&mut self, all: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
         let at = self.0.len();
         self.0.extend([0; 4]);

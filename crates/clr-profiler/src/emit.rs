@@ -1,4 +1,4 @@
-//! Tokens of a module that is loaded: what bodies ask for is defined in the metadata that the runtime has of it.
+//! Tokens of a loaded module: items that new bodies refer to are defined in the runtime's copy of the metadata.
 
 use std::{collections::HashMap, ffi::c_void, ptr::null};
 
@@ -12,11 +12,11 @@ use crate::{
     info::{Id, Runtime},
 };
 
-/// A module's metadata, which gets what it has not got.
+/// A module's metadata, with the ability to define missing items.
 pub(crate) struct Metadata {
     emit: Owned,
     assembly: Owned,
-    /// The runtime knows what else it has been asked for.
+    /// Assembly references made so far. The runtime itself knows the other items.
     assemblies: HashMap<AssemblyName, Token>,
 }
 
@@ -35,10 +35,10 @@ struct AssemblyMetadata {
 const MODULE: Token = Token(1);
 
 impl Metadata {
-    /// A module's.
+    /// Opens the metadata of a module.
     ///
     /// # Errors
-    /// If the runtime lets nobody add to it.
+    /// If the runtime does not permit additions to it.
     pub(crate) fn of(runtime: Runtime, module: Id) -> Result<Self, Error> {
         let unwritable = || Error::new(ErrorKind::Unsupported("metadata that nothing can be added to"));
         let emit = runtime.metadata_to_write(module, &EMIT_2).ok_or_else(unwritable)?;
@@ -46,27 +46,27 @@ impl Metadata {
         Ok(Self { emit, assembly, assemblies: HashMap::new() })
     }
 
-    /// Defines something by a slot whose function is passed a token, bytes with their length, and a place for a token.
+    /// Defines an item by a slot whose function takes a token, bytes with their length, and a place for a token.
     fn define(&self, slot: Emit, parent: Token, bytes: &[u8]) -> Result<Token, Error> {
         type F = unsafe extern "system" fn(*mut c_void, u32, *const u8, u32, *mut u32) -> HResult;
         let (emit, mut token) = (self.emit.interface(), 0);
-        // SAFETY: of the slots that come here each is (mdToken, const void*, ULONG, mdToken*).
+        // SAFETY: each slot passed here is (mdToken, const void*, ULONG, mdToken*).
         let result =
             unsafe { emit.method::<F>(slot as usize)(emit.pointer(), parent.0, bytes.as_ptr(), bytes.len() as u32, &mut token) };
         given(result, token, slot)
     }
 
-    /// The same by a slot whose function is passed bytes with their length, and a place for a token.
+    /// Like `define`, for a function that takes bytes with their length, and a place for a token.
     fn token_from(&self, slot: Emit, bytes: &[u8]) -> Result<Token, Error> {
         type F = unsafe extern "system" fn(*mut c_void, *const u8, u32, *mut u32) -> HResult;
         let (emit, mut token) = (self.emit.interface(), 0);
-        // SAFETY: of the slots that come here each is (PCCOR_SIGNATURE, ULONG, mdToken*).
+        // SAFETY: each slot passed here is (PCCOR_SIGNATURE, ULONG, mdToken*).
         let result = unsafe { emit.method::<F>(slot as usize)(emit.pointer(), bytes.as_ptr(), bytes.len() as u32, &mut token) };
         given(result, token, slot)
     }
 }
 
-/// What a function has given, if it has: that there was one is no failure.
+/// The resulting token of a call. An item that already exists is no failure.
 fn given(result: HResult, token: u32, slot: impl std::fmt::Debug) -> Result<Token, Error> {
     if result >= 0 {
         return Ok(Token(token));
@@ -75,7 +75,7 @@ fn given(result: HResult, token: u32, slot: impl std::fmt::Debug) -> Result<Toke
     Err(refused.in_cell(format!("{slot:?}: 0x{result:08X}")))
 }
 
-/// Text as the interfaces want it: with a zero behind it.
+/// Zero-terminated UTF-16 text.
 fn wide(text: &str) -> Vec<u16> {
     text.encode_utf16().chain([0]).collect()
 }

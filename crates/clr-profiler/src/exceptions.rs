@@ -1,9 +1,9 @@
-//! What exceptions end, by the events that the runtime sends of them.
+//! Ends calls that exceptions leave, by the exception events of the runtime.
 //!
-//! An event names a function, not a call, and some are not sent. Next to native frames (reflection, static constructors), .NET 9 and
-//! later say which function an exception is about to leave, and not that it has; then the exception is thrown again on the other side.
-//! .NET 10 and 11 pass over a call that was made by the same method, if its finally block throws. What this leaves open, hooks end by
-//! the stack pointer ([`call_tree::enter`]).
+//! An event names a function, not a call, and some events are not sent. Next to native frames (reflection, static
+//! constructors), .NET 9 and later report which function an exception is about to leave, but not the exit. The
+//! exception is then thrown again on the other side. .NET 10 and 11 send no event for a call made by the same method,
+//! if its finally block throws. Hooks end the calls that remain open, by the stack pointer ([`call_tree::enter`]).
 
 use std::cell::RefCell;
 
@@ -14,23 +14,23 @@ use crate::{
     info::Id,
 };
 
-/// What the runtime is in, as its events say.
+/// The runtime's current activity, as its events report it.
 struct Place {
-    /// Where it was on the stack when it said so.
+    /// The stack pointer at the time of its event.
     at: usize,
     of: Of,
 }
 
 enum Of {
-    /// A function that an exception is about to leave, or that handles it: its call, if it is recorded, and whether a finally block of
-    /// it runs. Exceptions within are others.
+    /// An exception is about to leave a function, or the function handles it. `call` is its recorded call. While a
+    /// finally block of it runs, exceptions within are separate ones.
     Function { id: Id, call: Option<(&'static Function, Call)>, is_in_finally: bool },
-    /// A filter, which runs above calls that its exception may leave later: those from this stack pointer on.
+    /// A filter. It runs above calls that its exception may leave later: those from this stack pointer on.
     Filter { called_at: usize },
 }
 
 impl Place {
-    /// Whether exceptions may come and go while the runtime is there.
+    /// Whether other exceptions may occur and end during the activity.
     fn is_kept(&self) -> bool {
         matches!(self.of, Of::Filter { .. } | Of::Function { is_in_finally: true, .. })
     }
@@ -41,14 +41,15 @@ thread_local! {
     static PLACES: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Does something with this thread's; nothing at its end.
+/// Calls a function with this thread's places; returns the default value at the thread's end.
 fn places<T: Default>(with: impl FnOnce(&mut Vec<Place>) -> T) -> T {
     PLACES.try_with(|places| with(&mut places.borrow_mut())).unwrap_or_default()
 }
 
 /// `ExceptionThrown`
 pub(crate) fn thrown(at: usize) {
-    // What is neither left nor handles an exception, and runs no finally block, was left for native code.
+    // An exception has neither left this function nor been handled there, and no finally block runs: native code
+    // caught it.
     while let Some(left) = places(|all| all.pop_if(|innermost| !innermost.is_kept())) {
         leave(&left);
     }
@@ -66,7 +67,7 @@ pub(crate) fn filter(at: usize) {
     places(|all| all.push(Place { at, of: Of::Filter { called_at } }));
 }
 
-/// `ExceptionSearchFilterLeave`, however it ended
+/// `ExceptionSearchFilterLeave`, whichever way the filter ended
 pub(crate) fn filtered(at: usize) {
     places(|all| all.truncate(all.iter().rposition(|place| matches!(place.of, Of::Filter { .. })).unwrap_or(all.len())));
     searches::begin(at);
@@ -79,7 +80,7 @@ pub(crate) fn catcher_is_found() {
 
 /// `ExceptionUnwindFunctionEnter`
 pub(crate) fn unwind(id: Id, at: usize) {
-    // What the runtime told of from here, or from further down, it has left meanwhile.
+    // The runtime has left activities reported at the same stack pointer, or at a lower one.
     while let Some(left) = places(|all| all.pop_if(|innermost| innermost.at <= at)) {
         leave(&left);
     }
@@ -106,7 +107,7 @@ pub(crate) fn finally(is_in: bool) {
     });
 }
 
-/// `ExceptionUnwindFunctionLeave`: .NET 9 and later send one too many where a filter throws.
+/// `ExceptionUnwindFunctionLeave`: .NET 9 and later send a superfluous one if a filter throws.
 pub(crate) fn unwound() {
     if let Some(left) = places(|all| all.pop_if(|innermost| matches!(innermost.of, Of::Function { .. }))) {
         leave(&left);
@@ -126,7 +127,7 @@ pub(crate) fn catch(id: Id) {
     }
 }
 
-/// What a call has called has ended.
+/// Ends the callees of a call.
 fn end_within(call: Option<(&'static Function, Call)>) {
     if let Some((_, call)) = call
         && let Some(now) = call_tree::end_within(call)
@@ -143,7 +144,7 @@ fn leave(left: &Place) {
     }
 }
 
-/// The address of something that the caller has on the stack.
+/// An address in the caller's part of the stack.
 #[inline(always)]
 pub(crate) fn here() -> usize {
     let here = 0_u8;

@@ -1,4 +1,5 @@
-//! A child of a fork has the profile's mapping too, and would write into what its parent records: there, nothing is recorded.
+//! A forked child inherits the profile's mapping, and would write into its parent's profile. Nothing is recorded in a
+//! child.
 
 use std::sync::{
     Once,
@@ -7,18 +8,18 @@ use std::sync::{
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this is a child of the process that the profile is of. Locks of its parent's threads stay taken here.
+/// Whether this process is a forked child. Locks that other threads of the parent held are never released here.
 #[inline]
 pub(crate) fn is_child() -> bool {
     IS_CHILD.load(Relaxed)
 }
 
-/// Has the child know of each fork to come, before it goes on.
+/// Registers a handler that runs in the child of each later fork, before the child continues.
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(unix)]
-        // SAFETY: what is called in the child allocates nothing and waits for nothing. When the library is unloaded, libc forgets it.
+        // SAFETY: the handler allocates nothing and waits for nothing. When the library is unloaded, libc removes it.
         unsafe {
             libc::pthread_atfork(None, None, Some(begin));
         }
@@ -28,6 +29,6 @@ pub(crate) fn watch() {
 #[cfg(unix)]
 extern "C" fn begin() {
     IS_CHILD.store(true, Relaxed);
-    // The child has no thread but this one.
+    // The child has no other thread.
     crate::call_tree::forget_thread();
 }

@@ -1,4 +1,4 @@
-//! Which functions are hooked: decided once, with what their hooks are given.
+//! Decides once for each function whether it is hooked, and holds the data passed to its hooks.
 
 use std::{
     collections::HashMap,
@@ -14,36 +14,36 @@ use crate::{
     signature::{self, Instance},
 };
 
-/// What the hooks of a function are given: it stays for as long as the process does.
+/// The data passed to the hooks of a function. It is never freed.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) method_id: u64,
-    /// As the runtime knows it.
+    /// The runtime's id.
     pub(crate) id: Id,
     pub(crate) module: Id,
     pub(crate) token: u32,
-    /// Whether its calls differ in their generic arguments.
+    /// Whether the function has generic arguments that differ between calls.
     pub(crate) is_generic: bool,
-    /// With which arguments it was called.
+    /// The generic arguments of its calls so far, as a list.
     pub(crate) instances: AtomicPtr<Instance>,
 }
 
 impl Function {
-    /// One that the runtime does not know.
+    /// A function unknown to the runtime.
     pub(crate) const fn unknown(method_id: u64) -> Self {
         Self { method_id, id: 0, module: 0, token: 0, is_generic: false, instances: AtomicPtr::new(std::ptr::null_mut()) }
     }
 }
 
-/// What is known of the program.
+/// The known functions and modules of the program.
 struct Functions {
     runtime: Runtime,
     rules: Rules,
-    /// Modules of which functions may be recorded.
+    /// Modules by id; `None` if no functions of the module may be recorded.
     modules: HashMap<Id, Option<Module>>,
     functions: HashMap<Id, Known>,
     plans: Plans,
-    /// What is said to the launcher: a line behind the first for each module of which methods are left alone.
+    /// The status for the launcher: after its first line, one line for each module with skipped methods.
     status: String,
 }
 
@@ -54,14 +54,15 @@ struct Known {
 
 static FUNCTIONS: OnceLock<Mutex<Functions>> = OnceLock::new();
 
-/// Before the first function.
+/// Called before the first function.
 pub(crate) fn start(runtime: Runtime, rules: Rules, status: String) {
     let plans = Plans::new(runtime);
     let functions = Functions { runtime, rules, modules: HashMap::new(), functions: HashMap::new(), plans, status };
     let _ = FUNCTIONS.set(Mutex::new(functions));
 }
 
-/// While it is locked, the runtime is asked nothing that waits for a garbage collection: hooks that hold one off wait here.
+/// The lock. While it is held, make no runtime call that waits for a garbage collection: hooks that prevent one wait
+/// for this lock.
 fn functions() -> Option<MutexGuard<'static, Functions>> {
     FUNCTIONS.get().map(|functions| functions.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -76,19 +77,19 @@ pub(crate) extern "system" fn map(function: Id, _data: *mut c_void, is_hooked: *
     hooked.map_or(function, |hooked| std::ptr::from_ref(hooked).addr())
 }
 
-/// What a function's hooks are given; none if it is not hooked.
+/// The data for a function's hooks; `None` if the function is not hooked.
 pub(crate) fn find(function: Id) -> Option<&'static Function> {
     functions()?.find(function)
 }
 
-/// A module is there.
+/// A module was loaded.
 pub(crate) fn add(module: Id) {
     if let Some(mut known) = functions() {
         known.plans.modules.add(module);
     }
 }
 
-/// What was known of a module is forgotten: its ids may come to mean others.
+/// Forgets everything about a module: its ids may be reused.
 pub(crate) fn forget(module: Id) {
     if let Some(mut known) = functions() {
         known.modules.remove(&module);
@@ -97,7 +98,7 @@ pub(crate) fn forget(module: Id) {
     }
 }
 
-/// Asks for what hooks may not: how the values are laid out that a function takes and returns.
+/// Makes the queries that hooks may not make: the layouts of the values that a function takes and returns.
 pub(crate) fn prepare(function: Id) {
     let Some(function) = find(function) else { return };
     let wanted = functions().map(|mut known| {
@@ -108,7 +109,7 @@ pub(crate) fn prepare(function: Id) {
     for of in wanted.unwrap_or_default() {
         let request = functions().and_then(|mut known| Some((known.runtime, known.plans.request(&of)?)));
         let Some((runtime, request)) = request else { continue };
-        // Not locked: types may be loaded, and a collection be waited for.
+        // Made without the lock: it may load types and wait for a garbage collection.
         let layout = request.load(runtime).and_then(|class| runtime.class_layout(class));
         if let (Some(layout), Some(mut known)) = (layout, functions()) {
             known.plans.keep_layout(of, layout);
@@ -116,18 +117,18 @@ pub(crate) fn prepare(function: Id) {
     }
 }
 
-/// A function with its arguments, described for the first time.
+/// A function with its generic arguments, described for the first time.
 pub(crate) fn describe(function: &'static Function, context: &Context) -> Option<Instance> {
     let mut known = functions()?;
     signature::describe(&mut known.plans, function, context)
 }
 
-/// A class that was not met before.
+/// The way to read objects of a new class.
 pub(crate) fn class(class: Id) -> Option<Class> {
     Some(functions()?.plans.class(class))
 }
 
-/// Says how many methods of a module are left alone, as the runtime suspends them itself.
+/// Reports the number of skipped methods of a module, which the runtime itself suspends.
 fn report_suspended(module: &Module, status: &mut String) {
     let count = module.suspended();
     if count > 0 {
@@ -137,7 +138,7 @@ fn report_suspended(module: &Module, status: &mut String) {
     }
 }
 
-/// The number of the type that a class is.
+/// The profile's number for the type of a class.
 pub(crate) fn number_of_class(class: Id) -> Option<u32> {
     Some(functions()?.plans.number_of_class(class))
 }
@@ -155,7 +156,7 @@ impl Functions {
             Some(module)
         });
         let hooked = module.as_ref().and_then(|module| {
-            // What is compiled once more calls the method that was written.
+            // A second compilation of the method, made for awaits, calls the original one.
             let is_written = || runtime.function_of((place.module, place.token)).is_none_or(|written| written == function);
             if module.is_suspended(place.token) || runtime.compiles_for_awaits() && !is_written() {
                 return None;

@@ -1,4 +1,4 @@
-//! What the runtime is asked: `ICorProfilerInfo`, as safe functions.
+//! Safe wrappers of `ICorProfilerInfo`, the runtime's interface for queries and requests.
 
 use std::{ffi::c_void, mem::MaybeUninit};
 
@@ -9,27 +9,27 @@ use crate::{
     hooks,
 };
 
-/// `FunctionID`, `ModuleID`, `ThreadID`: addresses of the runtime's own.
+/// `FunctionID`, `ModuleID`, `ThreadID`: addresses of runtime structures.
 pub(crate) type Id = usize;
 
-/// The mapper: what the runtime asks whether a function is hooked.
+/// The function mapper: the runtime asks it whether a function is hooked.
 pub(crate) type Mapper = extern "system" fn(Id, *mut c_void, *mut i32) -> usize;
 
-/// The runtime, as the profiler has it.
+/// The runtime, through its profiling interface.
 #[derive(Clone, Copy)]
 pub(crate) struct Runtime(Interface);
 
-/// Where a module is.
+/// The location of a module.
 pub(crate) struct ModulePlace {
-    /// Its file; empty if it has none.
+    /// The path of its file; empty if it has none.
     pub(crate) path: String,
-    /// Where it was loaded.
+    /// The base address.
     pub(crate) base: *const u8,
     /// `COR_PRF_MODULE_FLAGS`
     pub(crate) flags: u32,
 }
 
-/// In [`ModulePlace::flags`]: it lies in memory as a file has it (`COR_PRF_MODULE_FLAT_LAYOUT`).
+/// In [`ModulePlace::flags`]: the module's memory has the layout of a file (`COR_PRF_MODULE_FLAT_LAYOUT`).
 pub(crate) const FLAT_LAYOUT: u32 = 0x20;
 /// In [`ModulePlace::flags`]: it may be unloaded (`COR_PRF_MODULE_COLLECTIBLE`).
 pub(crate) const COLLECTIBLE: u32 = 0x8;
@@ -50,7 +50,7 @@ fn in_words(result: HResult) -> Result<(), String> {
 }
 
 impl Runtime {
-    /// What `Initialize` is given; none if it is older than the profiler can do with.
+    /// Wraps the argument of `Initialize`; `None` if the runtime is too old for the profiler.
     pub(crate) fn of(object: *mut c_void) -> Option<Self> {
         // SAFETY: the runtime passes an interface.
         unsafe { Interface::query(object, &INFO_5) }.map(Self)
@@ -104,37 +104,37 @@ impl Runtime {
         Some(ModulePlace { path, base, flags })
     }
 
-    /// An interface to a module's metadata, which can be added to.
+    /// A writable interface to a module's metadata.
     pub(crate) fn metadata_to_write(self, module: Id, id: &Guid) -> Option<Owned> {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, *const Guid, *mut *mut c_void) -> HResult;
         // CorOpenFlags
         const WRITE: u32 = 1;
         let mut found = std::ptr::null_mut();
-        // SAFETY: GetModuleMetaData(ModuleID, DWORD, REFIID, IUnknown**); what it gives is counted.
+        // SAFETY: GetModuleMetaData(ModuleID, DWORD, REFIID, IUnknown**); the result is a counted reference.
         unsafe {
             done(self.0.method::<F>(Info::GetModuleMetaData as usize)(self.this(), module, WRITE, id, &mut found))?;
             Owned::new(found)
         }
     }
 
-    /// Who has memory for the bodies of a module's methods.
+    /// The allocator for bodies of a module's methods.
     pub(crate) fn body_allocator(self, module: Id) -> Option<Owned> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut *mut c_void) -> HResult;
         let mut found = std::ptr::null_mut();
-        // SAFETY: GetILFunctionBodyAllocator(ModuleID, IMethodMalloc**); what it gives is counted.
+        // SAFETY: GetILFunctionBodyAllocator(ModuleID, IMethodMalloc**); the result is a counted reference.
         unsafe {
             done(self.0.method::<F>(Info::GetILFunctionBodyAllocator as usize)(self.this(), module, &mut found))?;
             Owned::new(found)
         }
     }
 
-    /// Takes a body (II.25.4) for a method's own, which was not compiled yet.
+    /// Sets the body (II.25.4) of a method that was not compiled yet.
     pub(crate) fn set_body(self, module: Id, allocator: &Owned, token: u32, body: &[u8]) -> Option<()> {
         type Alloc = unsafe extern "system" fn(*mut c_void, u32) -> *mut u8;
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, *const u8) -> HResult;
         let (allocator, size) = (allocator.interface(), u32::try_from(body.len()).ok()?);
-        // SAFETY: IMethodMalloc::Alloc(ULONG) gives as much memory, aligned for bodies, or null; SetILFunctionBody(ModuleID,
-        // mdMethodDef, LPCBYTE) takes a whole body there, and keeps it.
+        // SAFETY: IMethodMalloc::Alloc(ULONG) returns that much memory, aligned for bodies, or null.
+        // SetILFunctionBody(ModuleID, mdMethodDef, LPCBYTE) takes a complete body there, and keeps it.
         unsafe {
             let memory = allocator.method::<Alloc>(MethodMalloc::Alloc as usize)(allocator.pointer(), size);
             if memory.is_null() {
@@ -145,12 +145,13 @@ impl Runtime {
         }
     }
 
-    /// The modules that are loaded.
+    /// The loaded modules.
     pub(crate) fn modules(self) -> Option<Vec<Id>> {
         type F = unsafe extern "system" fn(*mut c_void, *mut *mut c_void) -> HResult;
         type Next = unsafe extern "system" fn(*mut c_void, u32, *mut Id, *mut u32) -> HResult;
         let (mut found, mut modules) = (std::ptr::null_mut(), Vec::new());
-        // SAFETY: EnumModules(ICorProfilerModuleEnum**); what it gives is counted, and has Next(ULONG, ModuleID[], ULONG*).
+        // SAFETY: EnumModules(ICorProfilerModuleEnum**); the result is a counted reference with Next(ULONG,
+        // ModuleID[], ULONG*).
         unsafe {
             done(self.0.method::<F>(Info::EnumModules as usize)(self.this(), &mut found))?;
             let all = Owned::new(found)?;
@@ -162,14 +163,14 @@ impl Runtime {
         Some(modules)
     }
 
-    /// Has the runtime know this thread, which is none of its own.
+    /// Registers this thread with the runtime, which did not create it.
     pub(crate) fn initialize_thread(self) {
         type F = unsafe extern "system" fn(*mut c_void) -> HResult;
         // SAFETY: InitializeCurrentThread().
         unsafe { self.0.method::<F>(Info::InitializeCurrentThread as usize)(self.this()) };
     }
 
-    /// The function of a method that is loaded, and has no generic arguments.
+    /// The function of a loaded method without generic arguments.
     pub(crate) fn function_of(self, (module, token): (Id, u32)) -> Option<Id> {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, *mut Id) -> HResult;
         let mut function = 0;
@@ -178,18 +179,19 @@ impl Runtime {
         Some(function)
     }
 
-    /// Whether methods that return tasks are compiled once more, for runtime-async methods to await them: .NET 11 does without.
+    /// Whether methods that return tasks are compiled a second time, for runtime-async methods to await them; not in
+    /// .NET 11.
     pub(crate) fn compiles_for_awaits(self) -> bool {
         self.version().is_some_and(|[major, ..]| major == 10)
     }
 
-    /// Has methods compiled anew when they are called next, and those that have them inlined.
+    /// Requests that methods, and methods that inlined them, are recompiled at their next call.
     pub(crate) fn request_rejit(self, methods: &[(Id, u32)]) -> Result<(), String> {
         type Plain = unsafe extern "system" fn(*mut c_void, u32, *const Id, *const u32) -> HResult;
         type F = unsafe extern "system" fn(*mut c_void, u32, u32, *const Id, *const u32) -> HResult;
         // COR_PRF_REJIT_FLAGS
         const BLOCK_INLINING: u32 = 1;
-        // Before .NET 5, who looks for what has them inlined ends the process where one is not loaded.
+        // Before .NET 5, the search for inliners crashes the process if one of their modules is not loaded.
         let is_old = self.version().is_none_or(|[major, ..]| major < 5);
         let (methods, unloaded): (Vec<_>, Vec<_>) =
             methods.iter().copied().partition(|method| !is_old || self.function_of(*method).is_some());
@@ -214,7 +216,7 @@ impl Runtime {
         in_words(result)
     }
 
-    /// Has methods be what they were, from when they are called next.
+    /// Requests that methods revert to their original code from their next call on.
     pub(crate) fn request_revert(self, methods: &[(Id, u32)]) -> Result<(), String> {
         type F = unsafe extern "system" fn(*mut c_void, u32, *const Id, *const u32, *mut HResult) -> HResult;
         let (modules, tokens): (Vec<Id>, Vec<u32>) = methods.iter().copied().unzip();
@@ -227,20 +229,20 @@ impl Runtime {
         [&[result], &results[..]].concat().into_iter().try_for_each(in_words)
     }
 
-    /// Has all managed code stand still at once, and go on. Whether it did.
+    /// Suspends all managed code and resumes it. Returns whether it was suspended.
     pub(crate) fn stop_for_a_moment(self) -> bool {
         type F = unsafe extern "system" fn(*mut c_void) -> HResult;
-        // CORPROF_E_SUSPENSION_IN_PROGRESS: it stands still already, as for a collection.
+        // CORPROF_E_SUSPENSION_IN_PROGRESS: already suspended, for example for a garbage collection.
         const BUSY: HResult = 0x8013_1388_u32.cast_signed();
         const TRIES: usize = 1000;
-        // SAFETY: the interface is the runtime's own.
+        // SAFETY: the interface belongs to the runtime.
         let Some(info) = (unsafe { Interface::query(self.this(), &INFO_10) }) else { return false };
         for _ in 0..TRIES {
             // SAFETY: SuspendRuntime() of an ICorProfilerInfo10.
             match unsafe { info.method::<F>(Info::SuspendRuntime as usize)(info.pointer()) } {
                 BUSY => std::thread::sleep(std::time::Duration::from_millis(1)),
                 done if done >= 0 => {
-                    // SAFETY: ResumeRuntime(), by who has suspended it.
+                    // SAFETY: ResumeRuntime(), called by the thread that suspended it.
                     return unsafe { info.method::<F>(Info::ResumeRuntime as usize)(info.pointer()) } >= 0;
                 }
                 _ => return false,
@@ -249,7 +251,7 @@ impl Runtime {
         false
     }
 
-    /// Has the runtime let the profiler go, as soon as no thread is in it.
+    /// Requests that the runtime detach the profiler once no thread runs in it.
     pub(crate) fn request_detach(self) -> Result<(), String> {
         type F = unsafe extern "system" fn(*mut c_void, u32) -> HResult;
         const EXPECTED_MILLISECONDS: u32 = 1;
@@ -257,13 +259,13 @@ impl Runtime {
         in_words(unsafe { self.0.method::<F>(Info::RequestProfilerDetach as usize)(self.this(), EXPECTED_MILLISECONDS) })
     }
 
-    /// Whether it is .NET Core 3.0 or later, by what it can be asked.
+    /// Whether it is .NET Core 3.0 or later, shown by its interfaces.
     pub(crate) fn takes_startup_hooks(self) -> bool {
-        // SAFETY: the interface is the runtime's own.
+        // SAFETY: the interface belongs to the runtime.
         unsafe { Interface::query(self.this(), &INFO_10) }.is_some()
     }
 
-    /// Its version, as it says itself: 4.0 on .NET Core before 5.
+    /// The version that the runtime reports: 4.0 on .NET Core before 5.
     pub(crate) fn version(self) -> Option<[u16; 3]> {
         type F = unsafe extern "system" fn(
             *mut c_void,
@@ -290,7 +292,7 @@ impl Runtime {
     }
 }
 
-/// A function's exact class and arguments, of one call.
+/// The exact class and generic arguments of a function in one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context {
     pub(crate) class: Id,
@@ -298,7 +300,7 @@ pub(crate) struct Context {
     pub(crate) count: usize,
 }
 
-/// Generic arguments of a method that are asked for.
+/// The maximum number of generic arguments of a method that are queried.
 pub(crate) const MAX_ARGUMENTS: usize = 8;
 
 impl Context {
@@ -315,7 +317,7 @@ pub(crate) struct Range {
     pub(crate) length: u32,
 }
 
-/// `COR_PRF_FUNCTION_ARGUMENT_INFO`, with room for some ranges.
+/// `COR_PRF_FUNCTION_ARGUMENT_INFO`, with a fixed number of ranges.
 #[repr(C)]
 pub(crate) struct ArgumentInfo {
     count: u32,
@@ -332,12 +334,13 @@ impl ArgumentInfo {
 
     pub(crate) fn ranges(&self) -> &[Range] {
         let ranges = self.ranges.get(..self.count as usize).unwrap_or_default();
-        // SAFETY: the runtime has written as many as it counts.
+        // SAFETY: the runtime has written that number of ranges.
         unsafe { std::slice::from_raw_parts(ranges.as_ptr().cast(), ranges.len()) }
     }
 }
 
-/// What a class is: its module, its token there, its base class, and its arguments with those of the types around it.
+/// The definition of a class: its module, its token, its base class, and its generic arguments with those of its
+/// enclosing types.
 pub(crate) struct ClassPlace {
     pub(crate) module: Id,
     pub(crate) token: u32,
@@ -353,24 +356,25 @@ pub(crate) struct FieldOffset {
     pub(crate) offset: u32,
 }
 
-/// Where the fields are that a class itself declares, and how large its instances are.
+/// The offsets of the fields that a class itself declares, and the size of its instances.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub(crate) fields: Vec<FieldOffset>,
     pub(crate) size: usize,
 }
 
-/// What hooks with info ask; all of it can be asked while a garbage collection is held off, and none of it lets one begin.
+/// Queries for hooks with info. All are permitted while a garbage collection is prevented, and none starts one.
 impl Runtime {
     pub(crate) fn set_hooks_with_info(self) -> Option<()> {
         type F = unsafe extern "system" fn(*mut c_void, InfoHook, InfoHook, InfoHook) -> HResult;
         let method = Info::SetEnterLeaveFunctionHooks3WithInfo as usize;
         let (enter, leave, tailcall) = (hooks::enter_with_info, hooks::leave_with_info, hooks::tailcall_with_info);
-        // SAFETY: SetEnterLeaveFunctionHooks3WithInfo(enter, leave, tailcall), which are called as C functions are.
+        // SAFETY: SetEnterLeaveFunctionHooks3WithInfo(enter, leave, tailcall); these hooks use the C calling
+        // convention.
         done(unsafe { self.0.method::<F>(method)(self.this(), enter, leave, tailcall) })
     }
 
-    /// What the frame of a call that begins says: of its generic arguments, and where its arguments are.
+    /// The frame of a call that begins: its generic arguments, and the locations of its arguments.
     pub(crate) fn enter_info(
         self,
         function: Id,
@@ -387,12 +391,12 @@ impl Runtime {
         let method = Info::GetFunctionEnter3Info as usize;
         // SAFETY: GetFunctionEnter3Info(FunctionID, COR_PRF_ELT_INFO, COR_PRF_FRAME_INFO*, ULONG*, COR_PRF_FUNCTION_ARGUMENT_INFO*).
         let result = unsafe { self.0.method::<F>(method)(self.this(), function, info, &mut frame, size, arguments) };
-        // That there is no room for arguments is said behind what the frame is.
+        // The frame is valid even if the call reports a buffer too small for the arguments.
         done(result).or((!has_room && frame != 0).then_some(()))?;
         Some(frame)
     }
 
-    /// Where what a call returns is.
+    /// The location of a call's result.
     pub(crate) fn leave_info(self, function: Id, info: usize) -> Option<Range> {
         type F = unsafe extern "system" fn(*mut c_void, Id, usize, *mut usize, *mut Range) -> HResult;
         let (mut frame, mut range) = (0, Range::default());
@@ -402,7 +406,7 @@ impl Runtime {
         Some(range).filter(|range| range.address != 0)
     }
 
-    /// A function's class and arguments: exact by a frame's info, else as far as all calls have them in common.
+    /// A function's class and generic arguments: exact with a frame's info, else those common to all calls.
     pub(crate) fn context(self, function: Id, frame: usize) -> Option<Context> {
         type F = unsafe extern "system" fn(*mut c_void, Id, usize, *mut Id, *mut Id, *mut u32, u32, *mut u32, *mut Id) -> HResult;
         let (mut context, mut module, mut token, mut count) = (Context::default(), 0, 0, 0);
@@ -430,12 +434,13 @@ impl Runtime {
     pub(crate) fn class_of_object(self, object: usize) -> Option<Id> {
         type F = unsafe extern "system" fn(*mut c_void, usize, *mut Id) -> HResult;
         let mut class = 0;
-        // SAFETY: GetClassFromObject(ObjectID, ClassID*); the object is one, as the caller has found it in a place of such a type.
+        // SAFETY: GetClassFromObject(ObjectID, ClassID*); the caller found the object in a location of an object
+        // type.
         done(unsafe { self.0.method::<F>(Info::GetClassFromObject as usize)(self.this(), object, &mut class) })?;
         Some(class).filter(|class| *class != 0)
     }
 
-    /// The element's type as signatures have it, its class, and the rank; none of what is no array.
+    /// The element type of an array class as in signatures, its class, and the rank; `None` for other classes.
     pub(crate) fn array_class(self, class: Id) -> Option<(u32, Id, u32)> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut u32, *mut Id, *mut u32) -> HResult;
         let (mut element, mut element_class, mut rank) = (0, 0, 0);
@@ -470,7 +475,7 @@ impl Runtime {
         Some(Layout { fields, size: size as usize })
     }
 
-    /// The dimensions of an array of so many, and where its first element is.
+    /// The dimensions of an array, and the address of its first element.
     pub(crate) fn array(self, object: usize, dimensions: &mut [u32]) -> Option<usize> {
         type F = unsafe extern "system" fn(*mut c_void, usize, u32, *mut u32, *mut i32, *mut usize) -> HResult;
         let (mut lower, mut data) = ([0; MAX_RANK], 0);
@@ -484,7 +489,7 @@ impl Runtime {
         Some(data)
     }
 
-    /// Where in a string its length is, and its first unit.
+    /// The offsets of a string's length and of its first code unit.
     pub(crate) fn string_layout(self) -> Option<(usize, usize)> {
         type F = unsafe extern "system" fn(*mut c_void, *mut u32, *mut u32) -> HResult;
         let (mut length, mut units) = (0, 0);
@@ -493,7 +498,7 @@ impl Runtime {
         Some((length as usize, units as usize))
     }
 
-    /// Where in a box the value is; none of what is boxed as itself.
+    /// The offset of the value in a box; `None` for a class that is not a boxed value type.
     pub(crate) fn box_layout(self, class: Id) -> Option<usize> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut u32) -> HResult;
         let mut offset = 0;
@@ -502,8 +507,8 @@ impl Runtime {
         (result == 0).then_some(offset as usize)
     }
 
-    /// The class of a type with these arguments. It may load the type, and a garbage collection may begin: not for hooks, and
-    /// not while anything is locked that they lock.
+    /// The class of a type with these generic arguments. It may load the type and start a garbage collection. Do not
+    /// call it from hooks, nor with a lock held that hooks take.
     pub(crate) fn load_class(self, module: Id, token: u32, arguments: &[Id]) -> Option<Id> {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, u32, *const Id, *mut Id) -> HResult;
         let mut class = 0;
@@ -517,21 +522,21 @@ impl Runtime {
     }
 }
 
-/// Arrays have no more dimensions.
+/// The maximum number of array dimensions.
 pub(crate) const MAX_RANK: usize = 32;
 
-/// `FunctionEnter3WithInfo` and the others: what the mapper answered, and `COR_PRF_ELT_INFO`.
+/// `FunctionEnter3WithInfo` and the other hooks: their arguments are the mapper's answer and `COR_PRF_ELT_INFO`.
 type InfoHook = extern "C" fn(&'static Function, usize);
 
-/// Text of a call that says how long it is.
+/// The text from a call that reports its length.
 fn text(call: impl FnMut(u32, *mut u32, *mut u16) -> HResult) -> Option<String> {
     let units: Vec<u16> = list(512, call)?;
     let end = units.iter().position(|unit| *unit == 0).unwrap_or(units.len());
     Some(String::from_utf16_lossy(&units[..end]))
 }
 
-/// What a call gives of as many items as it says. It is asked again where there was no room for all: some calls take that for a
-/// failure, and others do not.
+/// The items from a call that reports their number. If the buffer is too small, it calls again; some functions report
+/// this as a failure and others do not.
 fn list<T: Clone + Default>(room: usize, mut call: impl FnMut(u32, *mut u32, *mut T) -> HResult) -> Option<Vec<T>> {
     let (mut items, mut count) = (vec![T::default(); room], 0);
     let mut result = call(room as u32, &mut count, items.as_mut_ptr());

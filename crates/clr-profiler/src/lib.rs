@@ -1,11 +1,11 @@
-//! A CLR profiler: the runtime loads it into a program that nothing was done to, and it records the call tree that the tracker
-//! records of a woven one, into a file of the same format.
+//! A CLR profiler. The runtime loads it into an unmodified program. It records the same call tree as the tracker of
+//! an instrumented program, into a file of the same format.
 //!
 //! ```text
 //! runtime -> DllGetClassObject -> ICorProfilerCallback::Initialize -> mapper (which functions) -> hooks -> call tree -> file
 //! ```
 //!
-//! Nothing of it unwinds into the runtime, prints, or waits for managed code.
+//! No code here unwinds into the runtime, prints, or waits for managed code.
 
 pub mod api;
 mod attached;

@@ -1,4 +1,4 @@
-//! The program's modules: which methods are recorded, by the rules of `instrument`, and what they are called.
+//! The program's modules: selects the methods to record by the rules of `instrument`, and writes their names.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,17 +26,17 @@ use crate::{
 const METHOD: u8 = 2;
 const MODULE: u8 = 4;
 
-/// A module of which methods may be recorded.
+/// A module whose methods may be recorded.
 pub(crate) struct Module {
     pub(crate) loaded: Arc<Loaded>,
     key: u64,
     plan: Plan,
 }
 
-/// A module as it was loaded.
+/// A loaded module.
 pub(crate) struct Loaded {
     pub(crate) path: String,
-    // These refer to the bytes, and are dropped before them.
+    // These borrow from the bytes and are dropped before them.
     pub(crate) metadata: Metadata<'static>,
     pub(crate) image: Image<'static>,
     types: OnceLock<HashMap<String, Rid<TypeDef>>>,
@@ -46,15 +46,15 @@ pub(crate) struct Loaded {
 impl Loaded {
     pub(crate) fn read(place: &ModulePlace) -> Option<Self> {
         let bytes = Bytes::read(place)?;
-        // SAFETY: what refers to the bytes is dropped before them, and what is given to others borrows from this; a mapping
-        // and a box stay where they are when what owns them moves.
+        // SAFETY: borrowers of the bytes are dropped before them, and references given out borrow from `self`. A
+        // mapping and a box keep their address when their owner moves.
         let all: &'static [u8] = unsafe { std::mem::transmute::<&[u8], &'static [u8]>(bytes.bytes()) };
         let image = Image::parse(all).ok()?;
         let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
         Some(Self { path: place.path.clone(), metadata, image, types: OnceLock::new(), _bytes: bytes })
     }
 
-    /// The simple name of the assembly whose manifest it has.
+    /// The simple name of the assembly, if the module has its manifest.
     pub(crate) fn assembly_name(&self) -> Option<String> {
         self.metadata.name(self.metadata.assembly()?.name).ok()
     }
@@ -68,7 +68,7 @@ impl Loaded {
         types.get(name).copied()
     }
 
-    /// The assembly that a type of this name is in, as the module says that passes it on (II.6.8).
+    /// The name of the assembly to which the module forwards a type (II.6.8).
     pub(crate) fn forwarded(&self, name: &str) -> Option<String> {
         let outermost = name.split('/').next()?;
         let is_it = |row: &ExportedType| {
@@ -81,7 +81,7 @@ impl Loaded {
     }
 }
 
-/// A module's bytes, as a file has them.
+/// A module's bytes, in the layout of a file.
 enum Bytes {
     File(Mmap),
     Memory(Box<[u8]>),
@@ -90,10 +90,10 @@ enum Bytes {
 impl Bytes {
     fn read(place: &ModulePlace) -> Option<Self> {
         if let Ok(file) = File::open(&place.path) {
-            // SAFETY: the runtime has the same file mapped, and is harmed as we are by who changes it.
+            // SAFETY: the runtime maps the same file, and a change of the file harms both.
             return unsafe { Mmap::map(&file) }.ok().map(Self::File);
         }
-        // It came from no file: from a bundle, or from bytes that the program had.
+        // The module has no file: it comes from a bundle, or from a byte array of the program.
         (place.flags & FLAT_LAYOUT != 0 && !place.base.is_null()).then(|| Self::Memory(flat_image(place.base)))
     }
 
@@ -105,24 +105,24 @@ impl Bytes {
     }
 }
 
-/// A copy of what lies in memory as a file has it.
+/// A copy of a module's memory that has the layout of a file.
 fn flat_image(base: *const u8) -> Box<[u8]> {
     const HEADERS: usize = 1024;
-    // SAFETY: a PE image has more than headers of its least size (its sections are aligned to 512 behind those), and the
-    // runtime has parsed it; what it says of its own length is as the runtime found it.
+    // SAFETY: a PE image is larger than its smallest headers, as its sections follow them, aligned to 512 bytes. The
+    // runtime has parsed the image, so its lengths are valid.
     unsafe {
         let headers = std::slice::from_raw_parts(base, HEADERS);
         std::slice::from_raw_parts(base, ecma335::image::flat_size(headers).unwrap_or(HEADERS)).into()
     }
 }
 
-/// What methods are to be recorded, in any module.
+/// The rules for the methods to record, in any module.
 pub(crate) struct Rules {
     options: Options,
     all_assemblies: bool,
-    /// The assembly that the user named, whoever has signed it.
+    /// The assembly that the user named; recorded even if a framework key signed it.
     program: Option<PathBuf>,
-    /// What the lists in a folder say of the assemblies there.
+    /// The framework lists of the folders seen so far.
     frameworks: BTreeMap<PathBuf, Framework>,
 }
 
@@ -135,7 +135,7 @@ impl Rules {
         &self.options
     }
 
-    /// Whether no method of a module is to be recorded, as it is the framework's.
+    /// Whether a module is skipped because it belongs to the framework.
     pub(crate) fn is_left_alone(&mut self, loaded: &Loaded) -> bool {
         let path = Path::new(&loaded.path);
         let include = &self.options.selection.include;
@@ -144,13 +144,13 @@ impl Rules {
         !self.all_assemblies && !is_named && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
     }
 
-    /// Whether methods of a module are to be recorded.
+    /// Whether methods of a module are recorded.
     pub(crate) fn selects(&mut self, loaded: &Loaded) -> bool {
         !self.is_left_alone(loaded)
             && Plan::new(&loaded.image, &loaded.metadata, &self.options).is_ok_and(|plan| plan.selected() > 0)
     }
 
-    /// A module, if methods of it may be recorded.
+    /// A module, if its methods may be recorded.
     pub(crate) fn module(&mut self, loaded: Arc<Loaded>) -> Option<Module> {
         if self.is_left_alone(&loaded) {
             return None;
@@ -175,7 +175,7 @@ fn framework_of<'f>(frameworks: &'f mut BTreeMap<PathBuf, Framework>, path: &Pat
 }
 
 impl Module {
-    /// The id by which a method is recorded; none if it is left alone. Its name goes into the profile.
+    /// The id of a recorded method; `None` if it is skipped. Writes the name to the profile.
     pub(crate) fn method(&self, token: u32) -> Option<MethodId> {
         let rid: Rid<MethodDef> = Token(token).rid_in()?;
         let recorded = self.plan.recorded_as(&self.loaded.image, &self.loaded.metadata, rid)?;
@@ -187,14 +187,14 @@ impl Module {
         Some(id)
     }
 
-    /// Whether the runtime suspends a method itself (impl flag 0x2000). It tells hooks of each time that one goes on, and of no
-    /// suspension.
+    /// Whether the runtime itself suspends a method (impl flag 0x2000). Hooks are called for each resumption, but for
+    /// no suspension.
     pub(crate) fn is_suspended(&self, token: u32) -> bool {
         let row = Token(token).rid_in::<MethodDef>().map(|rid| self.loaded.metadata.row(rid));
         matches!(row, Some(Ok(row)) if row.is_async())
     }
 
-    /// How many of these are chosen.
+    /// The number of selected methods that the runtime suspends.
     pub(crate) fn suspended(&self) -> usize {
         let Loaded { metadata, image, .. } = &*self.loaded;
         let rows = metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.is_async());

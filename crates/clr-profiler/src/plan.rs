@@ -1,4 +1,4 @@
-//! How values of a type are read: made once of what metadata and the runtime say of it, and followed in each call.
+//! Plans to read values of types: made once from metadata and runtime queries, and used in each call.
 
 use std::collections::HashMap;
 
@@ -17,16 +17,16 @@ use crate::{
     types::{NamedType, Type},
 };
 
-/// How a value of a type is read from where it is.
+/// A plan to read a value of a type from memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Plan {
-    /// Some bytes as they are, behind a byte that says what they are.
+    /// Bytes copied unchanged, after a byte for their kind.
     Plain {
         kind: u8,
         size: usize,
     },
     Decimal,
-    /// The number of its type, and as which element it is kept.
+    /// The number of its type, and the plain element type of its values.
     Enum {
         number: u32,
         element: u8,
@@ -34,13 +34,13 @@ pub(crate) enum Plan {
     },
     /// The address of an object.
     Reference,
-    /// A flag, and the value at some distance.
+    /// A flag, and the value at an offset.
     Nullable {
         value_at: usize,
         size: usize,
         of: Box<Plan>,
     },
-    /// The number of its type, and its fields; none if they are not known.
+    /// The number of its type, and its fields; no fields if they are unknown.
     Struct {
         number: u32,
         size: Option<usize>,
@@ -48,7 +48,7 @@ pub(crate) enum Plan {
     },
     /// The address of a value.
     ByRef(Box<Plan>),
-    /// It cannot be read; and how large it is, if that is known.
+    /// The value cannot be read; its size, if known.
     Unread {
         reason: u8,
         size: Option<usize>,
@@ -60,15 +60,15 @@ pub(crate) enum Plan {
 pub(crate) struct Field {
     pub(crate) offset: usize,
     pub(crate) plan: Plan,
-    /// How many levels deeper it is shown than other fields: it has the elements of a collection, or the digits of a number.
+    /// The number of additional levels to show: for fields that hold a collection's elements, or a number's digits.
     pub(crate) deeper: usize,
 }
 
-/// How objects of a class are read.
+/// A plan to read objects of a class.
 #[derive(Debug)]
 pub(crate) enum Class {
     String,
-    /// A value, at some distance.
+    /// A value at an offset.
     Boxed {
         at: usize,
         plan: Plan,
@@ -83,14 +83,14 @@ pub(crate) enum Class {
         number: u32,
         fields: Box<[Field]>,
     },
-    /// A type: where the class that it stands for is.
+    /// A type, with the location of its class.
     Type {
         at: usize,
     },
     Unknown,
 }
 
-/// How many levels deeper fields are shown, by the type that has them: an array's elements, and what these have.
+/// Additional levels for fields, by declaring type, for an array's elements and the elements' fields.
 const DEEPER: [(&str, &str, usize); 4] = [
     ("System.Collections.Generic.List`1", "_items", 1),
     ("System.Collections.Generic.Dictionary`2", "_entries", 2),
@@ -102,12 +102,12 @@ fn deeper(of: &str, field: &str) -> usize {
     DEEPER.iter().find(|(ty, name, _)| *ty == of && *name == field).map_or(0, |(.., levels)| *levels)
 }
 
-/// More fields are not read.
+/// The maximum number of fields that are read.
 const MAX_FIELDS: usize = 16;
 const POINTER: usize = size_of::<usize>();
 
 impl Plan {
-    /// How large it is where arguments and fields are; none if nothing says it.
+    /// The size of the value as an argument or field; `None` if unknown.
     pub(crate) fn size(&self) -> Option<usize> {
         match self {
             Self::Plain { size, .. } | Self::Enum { size, .. } | Self::Nullable { size, .. } => Some(*size),
@@ -118,12 +118,12 @@ impl Plan {
     }
 }
 
-/// What is known of types.
+/// The plans and descriptions of types so far.
 pub(crate) struct Plans {
     runtime: Runtime,
     pub(crate) modules: Modules,
     numbers: HashMap<Type, u32>,
-    /// How values are laid out, by their types with object for all references.
+    /// Layouts of values, by their types with `object` for all references.
     layouts: HashMap<Type, Layout>,
 }
 
@@ -132,7 +132,7 @@ impl Plans {
         Self { runtime, modules: Modules::new(runtime), numbers: HashMap::new(), layouts: HashMap::new() }
     }
 
-    /// A module goes: what was known of its types is of no use.
+    /// A module is unloaded: discards everything about its types.
     pub(crate) fn forget(&mut self, module: Id) {
         self.modules.remove(module);
         self.numbers.clear();
@@ -143,7 +143,7 @@ impl Plans {
         self.layouts.insert(of, layout);
     }
 
-    /// Whether the runtime has to be asked for the layout of a value, and has not been.
+    /// Whether the layout of a value must be queried and was not yet.
     pub(crate) fn needs_layout(&mut self, of: &Type) -> bool {
         let Type::Named(named) = of else { return false };
         named.is_value
@@ -153,7 +153,7 @@ impl Plans {
             && !self.layouts.contains_key(of)
     }
 
-    /// What has to be loaded for the layout of a value; none if a part of it is not known.
+    /// The types to load for the layout of a value; `None` if a part of it is unknown.
     pub(crate) fn request(&mut self, of: &Type) -> Option<Request> {
         match of {
             Type::Element(element) => {
@@ -170,7 +170,7 @@ impl Plans {
         }
     }
 
-    /// How a value of a type is read; its fields, if they are to be.
+    /// The plan for values of a type; with its fields, if requested.
     pub(crate) fn plan(&mut self, of: &Type, with_fields: bool) -> Plan {
         match of {
             Type::Element(element) => plain(*element),
@@ -215,7 +215,7 @@ impl Plans {
         }
     }
 
-    /// What an enum is kept as; none if it is none.
+    /// The underlying type of an enum; `None` for other types.
     fn underlying(&mut self, named: &NamedType) -> Option<ElementType> {
         let (module, rid) = named.definition?;
         let loaded = self.modules.get(module)?;
@@ -237,7 +237,7 @@ impl Plans {
         }
     }
 
-    /// The fields of a type that its layout has.
+    /// The fields of a type that are in its layout.
     fn fields(&mut self, named: &NamedType, layout: &[FieldOffset]) -> Vec<Field> {
         let mut fields = Vec::new();
         for ((name, of), offset) in self.named_fields(named, layout) {
@@ -247,7 +247,7 @@ impl Plans {
         fields
     }
 
-    /// The same: names and types, and where they are.
+    /// Like `fields`: names and types, with their offsets.
     fn named_fields(&mut self, named: &NamedType, layout: &[FieldOffset]) -> Vec<((String, Type), usize)> {
         let Some((module, _)) = named.definition else { return Vec::new() };
         let Some(loaded) = self.modules.get(module) else { return Vec::new() };
@@ -264,7 +264,7 @@ impl Plans {
         fields
     }
 
-    /// The number by which the profile knows a type; it is described there.
+    /// The number of a type in the profile. Writes its description first.
     fn number(&mut self, of: &Type) -> u32 {
         let layout = self.layouts.get(&of.canonical()).cloned().unwrap_or_default();
         let names = |plans: &mut Self| match of {
@@ -294,7 +294,7 @@ impl Plans {
         number
     }
 
-    /// The members of an enum, and whether they are flags; none if it is none.
+    /// The members of an enum, and whether it is a flags enum; `None` for other types.
     fn members(&mut self, named: &NamedType) -> Option<(bool, Vec<(i64, String)>)> {
         self.underlying(named)?;
         let (module, rid) = named.definition?;
@@ -320,7 +320,7 @@ impl Plans {
         Some((is_flags, members))
     }
 
-    /// How objects of a class are read.
+    /// The plan for objects of a class.
     pub(crate) fn class(&mut self, class: Id) -> Class {
         let of = self.modules.type_of_class(class);
         match &of {
@@ -343,7 +343,7 @@ impl Plans {
         }
     }
 
-    /// Asks the runtime for the layout of a value whose class is known.
+    /// Queries the layout of a value whose class is known.
     pub(crate) fn learn(&mut self, of: &Type, class: Id) {
         let canonical = of.canonical();
         if self.needs_layout(&canonical)
@@ -362,7 +362,7 @@ impl Plans {
         Class::Array { number: self.number(of), rank: rank.max(1), size, element: plan }
     }
 
-    /// An object's fields, those of its base classes behind its own.
+    /// The fields of an object: its own first, then those of its base classes.
     fn object(&mut self, class: Id, of: &Type) -> Class {
         let mut fields = Vec::new();
         let mut at = class;
@@ -391,14 +391,14 @@ impl Plans {
         Class::Object { number, fields }
     }
 
-    /// The number of the type that a class is.
+    /// The number of the type of a class.
     pub(crate) fn number_of_class(&mut self, class: Id) -> u32 {
         let of = self.modules.type_of_class(class);
         self.number(&of)
     }
 }
 
-/// A type to be loaded, and its arguments before it.
+/// A type to load; its arguments are loaded first.
 pub(crate) struct Request {
     module: Id,
     token: u32,
@@ -406,14 +406,14 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// As [`Runtime::load_class`].
+    /// Calls [`Runtime::load_class`].
     pub(crate) fn load(&self, runtime: Runtime) -> Option<Id> {
         let arguments = self.arguments.iter().map(|argument| argument.load(runtime)).collect::<Option<Vec<_>>>()?;
         runtime.load_class(self.module, self.token, &arguments)
     }
 }
 
-/// How values are read whose types need no description.
+/// The plans for types that need no description.
 fn well_known(name: &str) -> Option<Plan> {
     Some(match name {
         "System.Decimal" => Plan::Decimal,
@@ -439,7 +439,7 @@ fn plain(element: ElementType) -> Plan {
     Plan::Plain { kind: element as u8, size }
 }
 
-/// A constant of an element's kind (II.22.9).
+/// The value of a constant of this element type (II.22.9).
 fn number_of(element: u8, bytes: &[u8]) -> i64 {
     let mut word = [0; 8];
     let size = bytes.len().min(8);

@@ -1,4 +1,4 @@
-//! The profile's file: a mapping that grows by pieces, so that it is whole at any moment, however the program ends
+//! The profile's file: a mapping that grows by pieces. It is complete at any moment, whichever way the program ends
 //! (docs/profile-format.md).
 
 #[cfg(unix)]
@@ -21,7 +21,7 @@ use profile::layout::{self, BLOCK, CHUNK_HEADER};
 
 use crate::forked;
 
-/// What each chunk begins with.
+/// The header of each chunk.
 #[repr(C)]
 pub(crate) struct Chunk {
     kind: AtomicU32,
@@ -29,11 +29,11 @@ pub(crate) struct Chunk {
     address: u64,
     tree: u64,
     tree_number: u64,
-    /// How many bytes are in use.
+    /// The number of used bytes.
     pub(crate) used: AtomicU64,
 }
 
-/// What a chunk holds.
+/// The kind of a chunk's content.
 #[derive(Clone, Copy)]
 pub(crate) enum ChunkKind {
     Nodes = 1,
@@ -45,17 +45,17 @@ pub(crate) enum ChunkKind {
     PhaseDetails = 11,
 }
 
-/// What the file says of the whole run.
+/// Facts about the whole run, in the file's header.
 pub(crate) struct Start<'s> {
     pub(crate) ticks_per_second: u64,
     pub(crate) now: i64,
     pub(crate) histogram_shift: u32,
     pub(crate) max_nodes: u32,
-    /// Whether a file of its very name is replaced.
+    /// Whether an existing file of this name is replaced.
     pub(crate) replaces: bool,
-    /// Whether values of the program's will be in it.
+    /// Whether the file will contain values of the program.
     pub(crate) has_values: bool,
-    /// The program's name, its runtime, its path.
+    /// The program's name, its runtime, and its path.
     pub(crate) strings: [&'s str; 3],
 }
 
@@ -69,19 +69,19 @@ pub(crate) mod flag {
 
 const FIRST_SIZE: usize = 256 << 10;
 const LARGEST_SIZE: usize = 4 << 20;
-/// Strings of names are cut to so many bytes.
+/// The maximum length of strings in name records, in bytes.
 const MAX_STRING: usize = 4096;
-/// Between the year 1 and 1970, in 100 ns.
+/// The time from year 1 to 1970, in 100 ns.
 const UNIX_EPOCH: u64 = 621_355_968_000_000_000;
 
-/// What of a file is mapped. It stays, unless somebody knows that no thread has an address there.
+/// The mapped pieces of a file. They stay mapped, unless a caller knows that no thread uses their addresses.
 pub(crate) struct Pieces(ManuallyDrop<Vec<MmapMut>>);
 
 impl Pieces {
-    /// Unmaps them.
+    /// Unmaps the pieces.
     ///
     /// # Safety
-    /// Nobody may go there from now on.
+    /// No thread may access them from now on.
     pub(crate) unsafe fn unmap(self) {
         ManuallyDrop::into_inner(self.0);
     }
@@ -95,15 +95,15 @@ struct Profile {
     next: *mut u8,
     end: *mut u8,
     names: *mut Chunk,
-    /// Null if there are none.
+    /// Null if there is none.
     descriptions: *mut Chunk,
     is_full: bool,
-    /// All there are.
+    /// All chunks.
     chunks: Vec<*mut Chunk>,
     paused_since: AtomicI64,
 }
 
-// SAFETY: its pointers are to the mapping, which stays for as long as this does.
+// SAFETY: its pointers are into the mapping, which lives at least as long.
 unsafe impl Send for Profile {}
 
 static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
@@ -114,7 +114,7 @@ fn profile() -> MutexGuard<'static, Option<Profile>> {
     profile.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the file, with its header and a first chunk of names. If it cannot be made, nothing is left of it.
+/// Creates the file, with its header and a first chunk of names. On failure, the file is removed.
 pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
     let (file, path) = create_unused(path, start.replaces, start.has_values)?;
     let null = std::ptr::null_mut::<u8>();
@@ -133,12 +133,12 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
     };
     let failure = || io::Error::other("it cannot be mapped");
     made.grow(BLOCK).inspect_err(|_| {
-        // There was no room for it.
+        // The disk had no space for it.
         let _ = std::fs::remove_file(&path);
     })?;
     let header = made.take_blocks(1).ok_or_else(failure)?;
     made.header = header;
-    // SAFETY: the header is a block of zeros that is ours; it is aligned.
+    // SAFETY: the header is a zeroed, aligned block owned by this profile.
     let bytes = unsafe { std::slice::from_raw_parts_mut(header, BLOCK) };
     fill(bytes, start);
     made.names = made.take_chunk(ChunkKind::Names, 0, 0, CHUNK_HEADER).ok_or_else(failure)?;
@@ -146,11 +146,11 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// A file that was not there: of this name, or with a number. One that is there of this very name goes, if it is to be replaced, and
-/// no process that lives writes to it.
+/// Creates a new file, with this name or a number added. A file of exactly this name is removed first, if it is to be
+/// replaced and no live process writes to it.
 fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(File, PathBuf)> {
     prepare(path)?;
-    // Held until the file has its own.
+    // Held until the file has its own lock.
     let _lock = path.parent().and_then(lock_folder);
     if replaces && !is_in_use(path) {
         let _ = std::fs::remove_file(path);
@@ -160,7 +160,7 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // The umask takes away more. Values of the program's are for its owner alone.
+        // The umask removes further rights. Only the owner may read values of the program.
         options.mode(if has_values { 0o600 } else { 0o644 });
     }
     for number in 1..1000 {
@@ -172,7 +172,7 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => {
                 let made = made?;
-                // For as long as the process lives, no other one replaces it.
+                // No other process replaces the file while this lock is held.
                 #[cfg(unix)]
                 let _ = made.try_lock();
                 return Ok((made, candidate));
@@ -182,10 +182,10 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Makes the folder of a profile.
+/// Creates the folder of a profile.
 ///
 /// # Errors
-/// If that cannot be done, or what is there already is no file.
+/// If the folder cannot be created, or if an existing entry of the profile's name is not a file.
 pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
@@ -193,8 +193,8 @@ pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), make_folder)
 }
 
-/// The lock that says, as to the tracker, that nobody else chooses a name in a folder; not waited for for ever, as it may be held by
-/// what knows nothing of that. Windows needs no locks, which are others' there too: it removes no file that is mapped.
+/// The lock that the tracker also takes while it chooses a name in a folder. The wait is limited, as unrelated
+/// processes may hold it. Windows needs no such lock, which would affect others: it removes no mapped file.
 #[cfg(unix)]
 fn lock_folder(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
@@ -211,7 +211,7 @@ fn lock_folder(_folder: &Path) -> Option<File> {
     None
 }
 
-/// Whether a process that lives writes to a file, or that cannot be known.
+/// Whether a live process writes to a file, or this cannot be determined.
 fn is_in_use(path: &Path) -> bool {
     #[cfg(unix)]
     return OpenOptions::new().read(true).write(true).open(path).map_or_else(
@@ -222,7 +222,7 @@ fn is_in_use(path: &Path) -> bool {
     return !path.exists();
 }
 
-/// Others may not write to a folder that is made.
+/// Others may not write to a created folder.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
@@ -254,12 +254,12 @@ fn fill(header: &mut [u8], start: &Start<'_>) {
     put(0, layout::MAGIC);
 }
 
-/// A chunk of zeros behind its header, of which so many bytes are in use.
+/// A chunk, zeroed after its header, with this number of used bytes.
 pub(crate) fn take(kind: ChunkKind, tree: u64, tree_number: u64, used: usize) -> Option<*mut Chunk> {
     profile().as_mut()?.take_chunk(kind, tree, tree_number, used)
 }
 
-/// The same of as many blocks as are in use, which is filled before anybody sees it.
+/// A chunk of as many blocks as are used. It is filled before readers see it.
 pub(crate) fn take_filled(kind: ChunkKind, tree: u64, used: usize, fill: impl FnOnce(*mut Chunk)) -> Option<*mut Chunk> {
     let mut profile = profile();
     let profile = profile.as_mut()?;
@@ -277,12 +277,12 @@ pub(crate) fn chunks_of(kind: ChunkKind) -> Vec<*mut Chunk> {
     all.filter(|chunk| unsafe { (**chunk).kind.load(Relaxed) } == kind as u32).collect()
 }
 
-/// Whether a chunk is there.
+/// Whether a chunk begins at this address.
 pub(crate) fn is_chunk(address: *mut Chunk) -> bool {
     profile().as_ref().is_some_and(|profile| profile.chunks.contains(&address))
 }
 
-/// A tree's first chunk: the tree is in it.
+/// The first chunk of a tree, which contains the tree.
 pub(crate) fn take_first(tree_number: u64) -> Option<*mut Chunk> {
     let mut profile = profile();
     let profile = profile.as_mut()?;
@@ -292,7 +292,7 @@ pub(crate) fn take_first(tree_number: u64) -> Option<*mut Chunk> {
     Some(chunk)
 }
 
-/// Writes a record of names: its kind, what it is about, and strings.
+/// Writes a name record: its kind, its subject, and strings.
 pub(crate) fn write_name(kind: u8, about: &[u8], strings: &[&str]) {
     let mut record = vec![kind];
     record.extend(about);
@@ -306,7 +306,7 @@ pub(crate) fn put_string(to: &mut Vec<u8>, text: &str) {
     to.extend(text.as_bytes());
 }
 
-/// Writes a record behind the others of its kind.
+/// Appends a record to the others of its kind.
 pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
     let mut profile = profile();
     let Some(profile) = profile.as_mut() else { return };
@@ -314,10 +314,10 @@ pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
         ChunkKind::Names => profile.names,
         _ => profile.descriptions,
     };
-    // SAFETY: the chunk is mapped; who writes to it has the lock.
+    // SAFETY: the chunk is mapped; writers hold the lock.
     unsafe {
         let mut chunk = chunk;
-        // Behind it stays a zero: the end of the records.
+        // A zero after the last record marks the end.
         let mut used = if chunk.is_null() { BLOCK } else { (*chunk).in_use() };
         if used + record.len() + 1 > BLOCK {
             let Some(new) = profile.take_chunk(kind, 0, 0, CHUNK_HEADER) else { return };
@@ -334,30 +334,31 @@ pub(crate) fn write_record(kind: ChunkKind, record: &[u8]) {
 }
 
 impl Chunk {
-    /// How many bytes of a chunk of one block are in use; it is full if the file says what cannot be, as others can write to it.
+    /// The number of used bytes of a one-block chunk. An impossible number counts as full, as other processes can
+    /// write to the file.
     pub(crate) fn in_use(&self) -> usize {
         let used = self.used.load(Acquire) as usize;
         if (CHUNK_HEADER..=BLOCK).contains(&used) { used } else { BLOCK }
     }
 
-    /// Whether a tree is in it.
+    /// Whether the chunk contains a tree.
     pub(crate) fn begins_tree(&self) -> bool {
         self.tree == std::ptr::from_ref(self).addr() as u64 + CHUNK_HEADER as u64
     }
 }
 
-/// A place in the header.
+/// A field of the header.
 fn header_i64(header: *mut u8, at: usize) -> &'static AtomicI64 {
-    // SAFETY: the header is mapped for ever, and its numbers are at multiples of their size.
+    // SAFETY: the header stays mapped, and its fields are aligned.
     unsafe { &*header.add(at).cast() }
 }
 
 fn header_u32(header: *mut u8, at: usize) -> &'static AtomicU32 {
-    // SAFETY: as of `header_i64`.
+    // SAFETY: as in `header_i64`.
     unsafe { &*header.add(at).cast() }
 }
 
-/// Says that the program runs still.
+/// Records that the program still runs.
 pub(crate) fn look(now: i64, cpu: Option<i64>) {
     if let Some(profile) = profile().as_ref() {
         header_i64(profile.header, layout::END_AT).store(now, Relaxed);
@@ -368,9 +369,9 @@ pub(crate) fn look(now: i64, cpu: Option<i64>) {
     }
 }
 
-/// What who gives commands writes into the header, and what is answered there, are from here on: the number of the last
-/// command, the command, the number of the last one that was carried out, whether recording is paused, a name, and the number of
-/// the last command that was begun: whoever takes a command back looks there afterwards.
+/// Control fields of the header start here: the number of the last command, the command, the number of the last
+/// completed one, whether recording is paused, a name, and the number of the last started command. A client that
+/// cancels a command reads the latter afterwards.
 const COMMANDED: usize = layout::CONTROL_AT;
 const COMMAND: usize = COMMANDED + 4;
 const CARRIED_OUT: usize = COMMANDED + 8;
@@ -378,20 +379,21 @@ const STATE: usize = COMMANDED + 12;
 const NAME: usize = COMMANDED + 16;
 const BEGUN: usize = NAME + 4 + MAX_NAME;
 const MAX_NAME: usize = profile::Control::MAX_NAME;
-/// How many pauses there were, and when.
+/// The maximum number of pauses with times.
 const PAUSES: usize = 8192;
 const MAX_PAUSES: i64 = 2000;
 
-/// Carries out what is commanded, with a name, if there is something new.
+/// Executes a new command, with its name, if there is one.
 pub(crate) fn obey(carry_out: impl FnOnce(u32, &str) -> bool) {
-    // Not while it is carried out: what is done then takes of the file.
+    // The lock is not held during the command, which uses the file itself.
     let Some(header) = profile().as_ref().map(|profile| profile.header) else { return };
     let [commanded, command, carried_out, begun] = [COMMANDED, COMMAND, CARRIED_OUT, BEGUN].map(|at| header_u32(header, at));
     let (number, last) = (commanded.load(Acquire), carried_out.load(Relaxed));
     if number == last {
         return;
     }
-    // One of the two sees the other: who gives up, that it is begun; or this, that it was taken back.
+    // One side sees the other's write: a cancelling client sees that the command has started, or this code sees the
+    // cancellation.
     begun.store(number, SeqCst);
     fence(SeqCst);
     if commanded.load(SeqCst) != number {
@@ -399,18 +401,18 @@ pub(crate) fn obey(carry_out: impl FnOnce(u32, &str) -> bool) {
         return;
     }
     let mut name = [0; MAX_NAME];
-    // Others can write to the file: the length is checked before it is used.
+    // Other processes can write to the file, so the length is checked first.
     let length = header_u32(header, NAME).load(Relaxed) as usize;
     let name = name.get_mut(..length).unwrap_or_default();
-    // SAFETY: the header is mapped, and has as much there.
+    // SAFETY: the header is mapped and contains that many bytes.
     unsafe { std::ptr::copy_nonoverlapping(header.add(NAME + 4), name.as_mut_ptr(), name.len()) };
     if carry_out(command.load(Relaxed), &String::from_utf8_lossy(name)) {
         carried_out.store(number, Release);
     }
 }
 
-/// Notes that recording pauses, or goes on; beyond the number of pauses that there is room for, their sum alone is kept. Whether
-/// that is new.
+/// Records that recording pauses or resumes. When the list of pauses is full, only their total time is kept. Returns
+/// whether the state changed.
 pub(crate) fn pause(is_paused: bool, now: i64) -> bool {
     let profile = profile();
     let Some(Profile { header, paused_since, .. }) = profile.as_ref() else { return false };
@@ -431,14 +433,14 @@ pub(crate) fn pause(is_paused: bool, now: i64) -> bool {
         header_i64(*header, layout::PAUSED_AT).fetch_add(now - paused_since.load(Relaxed), Relaxed);
         let count = count.load(Relaxed);
         if (1..=MAX_PAUSES).contains(&count) {
-            // The end of the last one; what is there already is an earlier one's.
+            // The end of the last pause; a value already there ended an earlier one.
             let _ = pair(count - 1)[1].compare_exchange(0, now, Relaxed, Relaxed);
         }
     }
     true
 }
 
-/// Says what the probes cost, in ticks: within a call's own time, beside it, and of that a look at the clock.
+/// Records the overhead per call in ticks: inside a call's own time, outside it, and the part for reading the clock.
 pub(crate) fn set_cost(inside: f64, outside: f64, clock: f64) {
     if let Some(profile) = profile().as_ref() {
         for (at, cost) in [(layout::PROBE_INSIDE_AT, inside), (layout::PROBE_OUTSIDE_AT, outside), (COST_OF_CLOCK_AT, clock)] {
@@ -456,9 +458,10 @@ pub(crate) fn change_flags(set: u32, clear: u32) {
     }
 }
 
-/// The end: what is behind the last chunk is cut off, where that can be done. Gives what is mapped still, if there was a file.
+/// Ends the file, and truncates it after the last chunk where possible. Returns the mapped pieces, if there was a
+/// file.
 pub(crate) fn end(now: i64) -> Option<Pieces> {
-    // What comes behind the end finds none.
+    // Later calls find no profile.
     let mut profile = profile().take()?;
     header_i64(profile.header, layout::END_AT).store(now, Relaxed);
     profile.change_flags(flag::CLEAN_EXIT | flag::NAMES_COMPLETE, 0);
@@ -466,7 +469,7 @@ pub(crate) fn end(now: i64) -> Option<Pieces> {
         let unused = profile.end.addr() - profile.next.addr();
         profile.end = profile.next;
         profile.size -= unused as u64;
-        // Longer than need be is no damage.
+        // A longer file is harmless.
         let _ = profile.file.set_len(profile.size);
     }
     Some(profile.pieces)
@@ -480,20 +483,20 @@ impl Profile {
     }
 
     fn describe(&mut self, chunk: *mut Chunk, kind: ChunkKind, tree: u64, tree_number: u64, used: usize) {
-        // SAFETY: it is a block of zeros that was just taken.
+        // SAFETY: it is a new, zeroed block.
         unsafe {
             (*chunk).size = used.max(1).next_multiple_of(BLOCK) as u32;
             (*chunk).address = chunk.addr() as u64;
             (*chunk).tree = tree;
             (*chunk).tree_number = tree_number;
             (*chunk).used.store(used as u64, Relaxed);
-            // Last, for who reads the file meanwhile.
+            // Written last, as readers may run at the same time.
             (*chunk).kind.store(kind as u32, Release);
         }
         self.chunks.push(chunk);
     }
 
-    /// Some that lie one behind the other. What is left of a piece that is too short, nobody has.
+    /// Contiguous blocks. The rest of a piece that is too short stays unused.
     fn take_blocks(&mut self, count: usize) -> Option<*mut u8> {
         let size = count * BLOCK;
         if self.end.addr() - self.next.addr() < size && (self.is_full || self.grow(size).is_err()) {
@@ -504,43 +507,43 @@ impl Profile {
             return None;
         }
         let taken = self.next;
-        // SAFETY: there are as many blocks there, which are behind no other.
+        // SAFETY: that many blocks are free there.
         self.next = unsafe { taken.add(size) };
         Some(taken)
     }
 
-    /// Allocates some of the file behind what is there, and maps it.
+    /// Extends the file and maps the new part.
     fn grow(&mut self, needed: usize) -> io::Result<()> {
         let mut size = FIRST_SIZE;
         while size < LARGEST_SIZE && size as u64 <= self.size || size < needed {
             size *= 2;
         }
         allocate(&self.file, self.size, size)?;
-        // SAFETY: the file is ours; who cuts it short meanwhile harms a program that reads or writes it, as with any mapping.
+        // SAFETY: the file belongs to this process. A process that truncates it harms its users, as with any mapping.
         let mut map = unsafe { MmapOptions::new().offset(self.size).len(size).map_mut(&self.file)? };
         self.size += size as u64;
         self.next = map.as_mut_ptr();
         self.pieces.0.push(map);
-        // SAFETY: that is the mapping's end.
+        // SAFETY: this is the end of the mapping.
         self.end = unsafe { self.next.add(size) };
         Ok(())
     }
 
     fn change_flags(&self, set: u32, clear: u32) {
-        // SAFETY: as of `header_i64`.
+        // SAFETY: as in `header_i64`.
         let flags: &AtomicU32 = unsafe { &*self.header.add(layout::FLAGS_AT).cast() };
         let _ = flags.fetch_update(Relaxed, Relaxed, |flags| Some(flags & !clear | set));
     }
 }
 
-/// What is mapped is allocated, so that writing to it cannot fail when the disk is full.
+/// Mapped parts are allocated on disk, so that a full disk cannot make a write fail.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn allocate(file: &File, from: u64, size: usize) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is the call's to write.
+    // SAFETY: the call writes the limit.
     let is_limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
-    // Beyond it, growing a file is a signal that ends the process.
+    // Growth of a file beyond the limit raises a signal that ends the process.
     if is_limited && from + size as u64 > limit.rlim_cur {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
@@ -548,7 +551,7 @@ fn allocate(file: &File, from: u64, size: usize) -> io::Result<()> {
         // SAFETY: the file is open.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), from as libc::off_t, size as libc::off_t) } {
             0 => return Ok(()),
-            // A signal came between: a runtime stops its threads by them.
+            // Interrupted by a signal: a runtime stops its threads by signals.
             libc::EINTR => {}
             error => return Err(io::Error::from_raw_os_error(error)),
         }

@@ -1,4 +1,4 @@
-//! From the runtime's start to its end.
+//! The profiler's life, from the runtime's start to its end.
 
 use std::{
     ffi::c_void,
@@ -21,9 +21,9 @@ use crate::{
     rewriting, settings,
 };
 
-/// `Initialize`: says how it went to who started the program. The program runs in any case.
+/// `Initialize`: reports the result to the launcher. The program runs in any case.
 pub(crate) fn start(runtime: *mut c_void) -> HResult {
-    // What goes wrong here is nothing that a program prints.
+    // A panic here must print nothing to the program's output.
     std::panic::set_hook(Box::new(|_| {}));
     match begin(runtime) {
         Ok(status) => {
@@ -37,7 +37,7 @@ pub(crate) fn start(runtime: *mut c_void) -> HResult {
     }
 }
 
-/// What was passed, if it is of this profiler's version.
+/// The interface that was passed, if the launcher has this profiler's version.
 pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
     settings::check_version()?;
     Runtime::of(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core".to_owned())
@@ -50,7 +50,7 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     let tracker = settings::tracker();
     let why_hooks = tracker.as_ref().and_then(|_| rewriting::why_not(runtime));
     if let (Some(tracker), None) = (&tracker, &why_hooks) {
-        // The tracker is mute where it can write nothing.
+        // Silent if it cannot write, like the tracker.
         let (wanted, _) = settings::output(&name_of_program());
         profile_file::prepare(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
         rewriting::start(runtime, rules, tracker)?;
@@ -77,12 +77,12 @@ fn begin(object: *mut c_void) -> Result<String, String> {
         Some(_) => runtime.set_hooks_with_info(),
     };
     hooks.ok_or("the runtime refuses the hooks")?;
-    // Without it, the file is looked after at the end alone.
+    // Without this thread, the file is updated only at the end.
     let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
     Ok(status)
 }
 
-/// Makes the profile's file; gives its path, and when it begins.
+/// Creates the profile's file; returns its path and start time.
 pub(crate) fn make_profile(runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
     let (wanted, replaces) = settings::output(&name);
@@ -105,17 +105,17 @@ fn name_of_program() -> String {
     settings::program().file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// For people: `.NET 8.0.4, Unix`.
+/// The runtime's name for users: `.NET 8.0.4, Unix`.
 fn name_of(runtime: Runtime) -> String {
     let [major, minor, build] = runtime.version().unwrap_or_default();
-    // Those before 5 say that they are the Framework's.
+    // Versions before 5 report the version of the .NET Framework.
     let version = if major >= 5 { format!(".NET {major}.{minor}.{build}") } else { ".NET Core".to_owned() };
     format!("{version}, {}", if cfg!(windows) { "Win32NT" } else { "Unix" })
 }
 
 static IS_ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Keeps the file true while the program runs.
+/// Keeps the file up to date while the program runs.
 fn keep_house() {
     const PERIOD: Duration = Duration::from_millis(100);
     let mut calibration = Calibration::of_hooks();
@@ -131,7 +131,7 @@ fn keep_house() {
     }
 }
 
-/// Does what the tool wants done.
+/// Executes a command of the tool.
 fn carry_out(command: u32, name: &str) -> bool {
     const PAUSE: u32 = profile::Command::Pause as u32;
     const RESUME: u32 = profile::Command::Resume as u32;
@@ -149,7 +149,7 @@ fn carry_out(command: u32, name: &str) -> bool {
     true
 }
 
-/// Says in the file how far the program is.
+/// Updates the file with the program's progress.
 pub(crate) fn look(at_threads: bool) {
     let cpu = at_threads.then(cpu_time).flatten();
     profile_file::look(clock::now(), cpu);

@@ -1,4 +1,4 @@
-//! From signatures and classes to types: the modules that are loaded, and what of them defines which type.
+//! Resolves signatures and classes to types, with the loaded modules and their type definitions.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -14,26 +14,26 @@ use crate::{
     types::{NamedType, Type},
 };
 
-/// The modules that are loaded.
+/// The loaded modules.
 pub(crate) struct Modules {
     runtime: Runtime,
     all: Vec<Id>,
     loaded: HashMap<Id, Option<Arc<Loaded>>>,
 }
 
-/// What stands for the parameters of types and methods.
+/// The arguments for the generic parameters of types and methods.
 #[derive(Default)]
 pub(crate) struct Arguments {
     pub(crate) of_type: Vec<Type>,
     pub(crate) of_method: Vec<Type>,
 }
 
-/// Where a type is defined.
+/// The definition of a type: its module and row.
 type Definition = (Id, Rid<TypeDef>);
 
-/// Assemblies pass types on, which may have moved more than once.
+/// The maximum number of type forwards: a type may have moved several times.
 const MAX_FORWARDS: usize = 8;
-/// Arguments of classes nest no deeper.
+/// The maximum nesting of generic arguments of classes.
 const MAX_DEPTH: usize = 16;
 
 impl Modules {
@@ -56,7 +56,7 @@ impl Modules {
         self.loaded.entry(module).or_insert_with(read).clone()
     }
 
-    /// The module of an assembly; none if several are loaded that are called so: which of them is meant, contexts say.
+    /// The module of an assembly; `None` if several loaded ones have this name, as only contexts tell them apart.
     fn assembly(&mut self, name: &str) -> Option<Id> {
         let mut found = None;
         for module in self.all.clone() {
@@ -72,11 +72,11 @@ impl Modules {
         found
     }
 
-    /// Where a type of an assembly is defined.
+    /// Finds the definition of a type in an assembly.
     fn find(&mut self, assembly: &str, name: &str) -> Option<Definition> {
         let mut assembly = assembly.to_owned();
         for _ in 0..MAX_FORWARDS {
-            // What passes types on may not be loaded, for the JIT did not need it yet.
+            // The forwarding assembly may not be loaded, as the JIT has not needed it yet.
             let module = self.assembly(&assembly).or_else(|| self.core())?;
             let loaded = self.get(module)?;
             if let Some(rid) = loaded.type_named(name) {
@@ -87,12 +87,12 @@ impl Modules {
         None
     }
 
-    /// The module of the types that every program has.
+    /// The module of the core library.
     pub(crate) fn core(&mut self) -> Option<Id> {
         self.assembly("System.Private.CoreLib").or_else(|| self.assembly("mscorlib"))
     }
 
-    /// A type that a module's token means: its name, and where it is defined.
+    /// The type of a module's token: its name and its definition.
     fn named(&mut self, module: Id, token: Token) -> Option<(String, Option<Definition>)> {
         let loaded = self.get(module)?;
         match token.table()? {
@@ -125,7 +125,7 @@ impl Modules {
         }
     }
 
-    /// A type of a module's signature.
+    /// The type for a signature of a module.
     pub(crate) fn type_of(&mut self, module: Id, signature: &TypeSig, with: &Arguments) -> Type {
         let mut boxed = |inner: &TypeSig| Box::new(self.type_of(module, inner, with));
         match signature {
@@ -149,7 +149,7 @@ impl Modules {
         }
     }
 
-    /// A class of the runtime's.
+    /// The type of a runtime class.
     pub(crate) fn type_of_class(&mut self, class: Id) -> Type {
         self.type_of_class_within(class, 0)
     }
@@ -160,7 +160,7 @@ impl Modules {
             return unknown();
         }
         if let Some((element, element_class, rank)) = self.runtime.array_class(class) {
-            // The element is what an enum is kept as; its class says more, where there is one.
+            // For an enum, the element is its underlying type. The class is more exact, if there is one.
             let element = match Type::of_element(element).filter(|_| element_class == 0) {
                 Some(element) => element,
                 None => self.type_of_class_within(element_class, depth + 1),

@@ -1,4 +1,4 @@
-//! `--rewrite`: methods are woven when their module is loaded, as they would be in its file, and record themselves by the tracker.
+//! `--rewrite`: instruments methods when their module is loaded, as in a file. The tracker records their calls.
 
 use std::{
     path::Path,
@@ -16,25 +16,26 @@ use crate::{
     settings,
 };
 
-/// What weaving loaded modules takes.
+/// The state for the instrumentation of loaded modules.
 struct Rewriting {
     rules: Rules,
     tracker: Tracker,
-    /// Modules that were loaded before the tracker; none when that is there. A program that cannot load it is to run as it is.
+    /// Modules loaded before the tracker; `None` once it is loaded. A program that cannot load it must run unchanged.
     waiting: Option<Vec<Id>>,
-    /// What is said to the launcher: a line behind the first for each module that runs as it is, and why.
+    /// The status for the launcher: after its first line, one line with the reason for each module that runs
+    /// unchanged.
     status: String,
 }
 
 static REWRITING: OnceLock<(Runtime, Mutex<Rewriting>)> = OnceLock::new();
-/// Modules that have woven methods: no code of theirs that was compiled ahead of time is to run.
+/// Modules with instrumented methods: their precompiled code must not run.
 static WOVEN: RwLock<Vec<Id>> = RwLock::new(Vec::new());
 
-/// What is said until the tracker is there.
+/// The status until the tracker is loaded.
 const NO_TRACKER: &str =
     "the program has loaded no tracker: it takes no startup hooks (DOTNET_STARTUP_HOOKS), or ended before; --hooks needs none";
 
-/// Why the runtime will load no tracker, as far as that can be known before it would.
+/// The reason why the runtime cannot load a tracker, if this is known in advance.
 pub(crate) fn why_not(runtime: Runtime) -> Option<String> {
     const HOOKS: &str = "DOTNET_STARTUP_HOOKS";
     const SWITCH: &str = "System.StartupHookProvider.IsSupported";
@@ -51,7 +52,7 @@ pub(crate) fn why_not(runtime: Runtime) -> Option<String> {
     is_off.then(|| format!("{}: {SWITCH} is false", configuration.display()))
 }
 
-/// Before the first module.
+/// Called before the first module.
 pub(crate) fn start(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<(), String> {
     let in_tracker = |error: &dyn std::fmt::Display| format!("{}: {error}", tracker.display());
     let bytes = std::fs::read(tracker).map_err(|error| in_tracker(&error))?;
@@ -61,22 +62,22 @@ pub(crate) fn start(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<()
     Ok(())
 }
 
-/// Who loads a module weaves it: the runtime is asked by its own threads alone.
+/// Instruments modules on the threads that load them: only the runtime's own threads may make its queries.
 pub(crate) fn weave_alone() {
     let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
 }
 
-/// What is said to the launcher until the tracker was loaded.
+/// The status until the tracker is loaded.
 pub(crate) fn first_status() -> String {
     format!("{}{NO_TRACKER}", instrument::live::FAILED)
 }
 
-/// Whether methods are woven.
+/// Whether methods are instrumented.
 pub(crate) fn is_on() -> bool {
     REWRITING.get().is_some()
 }
 
-/// A module is there.
+/// A module was loaded.
 pub(crate) fn add(module: Id) {
     let Some((runtime, rewriting)) = REWRITING.get() else { return };
     let read = |module| runtime.module(module).and_then(|place| Loaded::read(&place));
@@ -95,7 +96,7 @@ pub(crate) fn add(module: Id) {
     }
 }
 
-/// A module goes.
+/// A module is unloaded.
 pub(crate) fn forget(module: Id) {
     let Some((_, rewriting)) = REWRITING.get() else { return };
     let mut rewriting = rewriting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +104,7 @@ pub(crate) fn forget(module: Id) {
     WOVEN.write().unwrap_or_else(PoisonError::into_inner).retain(|woven| *woven != module);
 }
 
-/// Whether a function's code may be what was compiled ahead of time.
+/// Whether a function's precompiled code may run.
 pub(crate) fn may_be_precompiled(function: Id) -> bool {
     let Some((runtime, _)) = REWRITING.get() else { return true };
     let Some(place) = runtime.function(function) else { return true };
@@ -111,7 +112,8 @@ pub(crate) fn may_be_precompiled(function: Id) -> bool {
 }
 
 impl Rewriting {
-    /// Weaves a module, if methods of it are to be. What cannot be woven runs as it is, which the launcher says.
+    /// Instruments a module, if its methods are selected. A module that cannot be instrumented runs unchanged, and
+    /// the launcher reports it.
     fn weave(&mut self, runtime: Runtime, module: Id, loaded: &Loaded) {
         if !self.rules.selects(loaded) {
             return;

@@ -1,4 +1,4 @@
-//! What the environment says: the launcher writes it, and the tracker's own variables mean the same here.
+//! Settings from the environment: the launcher sets it, and the tracker's own variables have the same meaning here.
 
 use std::{
     collections::HashMap,
@@ -19,10 +19,10 @@ const DEFAULT_MAX_NODES: u32 = 1_000_000;
 const TRACE_SIZE: &str = "ILINST_TRACE_SIZE";
 const DEFAULT_TRACE_SIZE: u32 = 64 << 20;
 
-/// What wins over the environment: a program that runs has the one that it was started with.
+/// Settings that override the environment: a running program has the environment of its start.
 static GIVEN: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
 
-/// Takes lines: `NAME=value`.
+/// Parses lines of the form `NAME=value`.
 pub(crate) fn give(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = text.lines().filter_map(|line| line.split_once('='));
@@ -35,17 +35,17 @@ fn variable(name: &str) -> Option<String> {
     given.as_ref().and_then(|given| given.get(name).cloned()).or_else(|| env::var(name).ok())
 }
 
-/// How long methods stay woven that ran already.
+/// The time for which an attachment keeps methods instrumented.
 pub(crate) fn duration() -> Duration {
     Duration::from_millis(variable(DURATION).and_then(|number| number.parse().ok()).unwrap_or_default()).min(LONGEST)
 }
 
-/// Whether they are to be put back before: somebody says so, or nobody waits for it any more.
+/// Whether methods are to be reverted early: on request, or because the client has ended.
 pub(crate) fn is_stopped() -> bool {
     variable(STATUS).is_some_and(|folder| Path::new(&folder).join(STOP).exists() || !Path::new(&folder).exists())
 }
 
-/// Refuses another version's launcher, if there is one.
+/// Refuses a launcher of another version, if there is a launcher.
 pub(crate) fn check_version() -> Result<(), String> {
     let own = env!("CARGO_PKG_VERSION");
     match variable(VERSION).filter(|wanted| wanted != own) {
@@ -54,7 +54,7 @@ pub(crate) fn check_version() -> Result<(), String> {
     }
 }
 
-/// Which methods are recorded.
+/// The options that select the methods to record.
 pub(crate) fn options() -> Result<Options, String> {
     match variable(OPTIONS) {
         Some(words) => words.parse().map_err(|error| format!("{OPTIONS}: {error}")),
@@ -70,18 +70,18 @@ pub(crate) fn projects_alone() -> bool {
     variable(PROJECTS_ALONE).is_some_and(|value| value == "1")
 }
 
-/// The assembly that the user named, if it is known.
+/// The assembly that the user named, if known.
 pub(crate) fn named_program() -> Option<PathBuf> {
     let path = variable(PROGRAM).filter(|path| !path.is_empty());
     path.and_then(|path| std::fs::canonicalize(path).ok())
 }
 
-/// The tracker by which woven methods record themselves, if methods are to be woven.
+/// The tracker for instrumented methods, if methods are to be instrumented when their module is loaded.
 pub(crate) fn tracker() -> Option<PathBuf> {
     env::var_os(TRACKER).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// What is kept of each call; none: nothing.
+/// The values to capture from each call; `None` for no capture.
 pub(crate) fn captured() -> Result<Option<Captured>, String> {
     let words = variable(CAPTURE).unwrap_or_default();
     if words.is_empty() {
@@ -94,7 +94,7 @@ pub(crate) fn max_nodes() -> u32 {
     number(MAX_NODES).unwrap_or(DEFAULT_MAX_NODES)
 }
 
-/// How many bytes of calls are kept.
+/// The size limit for captured calls in bytes.
 pub(crate) fn trace_size() -> u32 {
     number(TRACE_SIZE).unwrap_or(DEFAULT_TRACE_SIZE)
 }
@@ -103,7 +103,7 @@ fn number(variable: &str) -> Option<u32> {
     self::variable(variable)?.trim().parse().ok().filter(|number| *number > 0)
 }
 
-/// The program: the assembly that its command line names first, else its host.
+/// The program: the first assembly on its command line, else its host.
 pub(crate) fn program() -> PathBuf {
     let is_assembly = |word: &PathBuf| {
         let extension = word.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -114,8 +114,7 @@ pub(crate) fn program() -> PathBuf {
     named.and_then(|named| std::path::absolute(named).ok()).unwrap_or_else(host)
 }
 
-/// The file in which the host reads how the program's runtime is configured, if it is there: beside the program, or as the host's
-/// command line says.
+/// The host's runtime configuration file, if it exists: next to the program, or named by the host's command line.
 pub(crate) fn runtime_configuration() -> Option<PathBuf> {
     let mut words = env::args_os().skip(1).skip_while(|word| word != "--runtimeconfig").skip(1);
     let named = words.next().and_then(|named| std::path::absolute(named).ok());
@@ -129,8 +128,8 @@ pub(crate) fn runtime_configuration() -> Option<PathBuf> {
     named.or_else(beside).filter(|path| path.is_file())
 }
 
-/// The profile of a program of this name: where it is wanted, else in the current folder; and whether that is the name of a file,
-/// which it replaces.
+/// The profile's path for a program of this name: as requested, else in the current folder. Also whether that is a
+/// file name, whose file is replaced.
 pub(crate) fn output(name: &str) -> (PathBuf, bool) {
     let file = format!("{name}-{}.ilprof", std::process::id());
     let wanted = variable(OUTPUT).unwrap_or_default().replace("%p", &std::process::id().to_string()).replace("%n", name);
@@ -139,10 +138,10 @@ pub(crate) fn output(name: &str) -> (PathBuf, bool) {
     (if is_folder { path.join(file) } else { path }, !is_folder)
 }
 
-/// Says to the launcher how the profiler began.
+/// Reports to the launcher the result of the profiler's start.
 pub(crate) fn report(status: &str) {
     if let Some(folder) = variable(STATUS) {
-        // Who does not hear of it says so.
+        // A launcher without a status reports that itself.
         let _ = std::fs::write(Path::new(&folder).join(std::process::id().to_string()), status);
     }
 }

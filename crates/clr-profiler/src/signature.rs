@@ -1,4 +1,5 @@
-//! What a function is called with its exact arguments, as a debugger's call stack has it, and how its values are read.
+//! The names of functions with exact generic arguments, as in a debugger's call stack, and the plans for their
+//! values.
 
 use ecma335::{
     Metadata, Rid, Table, Token,
@@ -23,14 +24,14 @@ use crate::{
 pub(crate) struct Instance {
     pub(crate) class: Id,
     pub(crate) arguments: Box<[Id]>,
-    /// When it was made, by how often modules had gone then: classes may be others since.
+    /// The number of module unloads when it was made: class ids may mean other classes afterwards.
     pub(crate) generation: u32,
     pub(crate) next: *mut Instance,
-    /// By which the profile knows it.
+    /// Its number in the profile.
     pub(crate) number: u32,
     pub(crate) this: Option<Plan>,
     pub(crate) parameters: Box<[Parameter]>,
-    /// None if it returns nothing.
+    /// `None` for a function without a result.
     pub(crate) returned: Option<Plan>,
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn is_generic(metadata: &Metadata<'_>, method: u32) -> bool {
     metadata.tables.rows::<GenericParam>().any(|(_, row)| owners.contains(&row.owner.token()))
 }
 
-/// A method's types, with the arguments of a context.
+/// A method's types, with the generic arguments of a context.
 struct Types {
     name: String,
     this: Option<Type>,
@@ -96,14 +97,14 @@ fn types(plans: &mut Plans, function: &Function, context: &Context) -> Option<(s
     Some((loaded, Types { name, this, parameters, returned }))
 }
 
-/// The names of generic parameters, where nothing says what they stand for.
+/// The names of generic parameters, for unknown arguments.
 fn parameters_of(metadata: &Metadata<'_>, owner: Token) -> Vec<Type> {
     let rows = metadata.tables.rows::<GenericParam>().map(|(_, row)| row);
     let own = rows.filter(|row| row.owner.token() == Some(owner));
     own.map(|row| Type::Unknown(metadata.name(row.name).unwrap_or_default())).collect()
 }
 
-/// How a parameter is passed: by C#'s own marks, else by the flags.
+/// The passing mode of a parameter: by C# attributes, else by the flags.
 fn passing(plans: &mut Plans, module: Id, signature: &TypeSig, row: Option<&Param>) -> Passing {
     let mut at = signature;
     let mut is_read_only = false;
@@ -125,7 +126,7 @@ fn passing(plans: &mut Plans, module: Id, signature: &TypeSig, row: Option<&Para
     }
 }
 
-/// What is behind a reference to it.
+/// The target type of a by-reference type.
 fn target(of: &Type) -> &Type {
     match of {
         Type::ByRef(to) => to,
@@ -133,7 +134,7 @@ fn target(of: &Type) -> &Type {
     }
 }
 
-/// The types of values that a function takes and returns whose layouts are not known yet, with object for all references.
+/// The value types of a function's parameters and result without known layouts, with `object` for all references.
 pub(crate) fn values(plans: &mut Plans, function: &Function, context: &Context) -> Vec<Type> {
     let Some((_, types)) = types(plans, function, context) else { return Vec::new() };
     let all = types.parameters.iter().map(|(_, of, _)| of).chain([&types.returned]).chain(&types.this);
@@ -150,7 +151,7 @@ pub(crate) fn values(plans: &mut Plans, function: &Function, context: &Context) 
     values
 }
 
-/// A function with the arguments of a context: it is described in the profile.
+/// Describes a function with the generic arguments of a context in the profile.
 pub(crate) fn describe(plans: &mut Plans, function: &Function, context: &Context) -> Option<Instance> {
     let (loaded, types) = types(plans, function, context)?;
     if let Some(this) = types.this.as_ref().filter(|_| context.class != 0) {

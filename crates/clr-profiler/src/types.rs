@@ -1,4 +1,4 @@
-//! Types as C# writes them: of signatures, with the arguments that the runtime has for their parameters, and of classes.
+//! Types with C# names: from signatures, with the runtime's generic arguments, and from classes.
 
 use std::{fmt, sync::Arc};
 
@@ -11,23 +11,23 @@ use crate::info::Id;
 pub(crate) enum Type {
     Element(ElementType),
     Named(Arc<NamedType>),
-    /// An array of so many dimensions.
+    /// An array and its rank.
     Array(Box<Type>, u32),
     Pointer(Box<Type>),
     ByRef(Box<Type>),
-    /// A function's address: its parameters, then what it returns.
+    /// A function pointer: its parameters, then its return type.
     Function(Vec<Type>),
-    /// What nothing says more of.
+    /// A type known only by this text.
     Unknown(String),
 }
 
 /// A type that has a name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct NamedType {
-    /// As metadata has it: ``Ns.Outer`1/Inner``.
+    /// The metadata name: ``Ns.Outer`1/Inner``.
     pub(crate) name: String,
     pub(crate) is_value: bool,
-    /// Its module and row; none if that is not loaded.
+    /// Its module and row; `None` if the module is not loaded.
     pub(crate) definition: Option<(Id, Rid<TypeDef>)>,
     pub(crate) arguments: Vec<Type>,
 }
@@ -39,12 +39,12 @@ impl Type {
         element.map_or_else(|| Self::Named(Arc::new(named)), Self::Element)
     }
 
-    /// The name of an element's definition; none of what needs more than itself.
+    /// The name of an element type's definition; `None` for an element type with further parts.
     pub(crate) fn definition_of(element: ElementType) -> Option<String> {
         Some(element.class()).filter(|class| !class.is_empty()).map(|class| format!("System.{class}"))
     }
 
-    /// An element by its number in signatures.
+    /// An element type by its number in signatures.
     pub(crate) fn of_element(number: u32) -> Option<Self> {
         let element = ElementType::from_byte(u8::try_from(number).ok()?)?;
         (!element.class().is_empty()).then_some(Self::Element(element))
@@ -59,7 +59,7 @@ impl Type {
         }
     }
 
-    /// The same with all references for object: types that differ in no more are laid out alike.
+    /// The same type with `object` for all references: types with the same result have the same layout.
     pub(crate) fn canonical(&self) -> Self {
         match self {
             _ if self.is_reference() => Self::Element(ElementType::Object),
@@ -71,7 +71,7 @@ impl Type {
         }
     }
 
-    /// What it is nullable of, if it is.
+    /// The `T` of a `Nullable<T>`; `None` for other types.
     pub(crate) fn nullable(&self) -> Option<&Type> {
         match self {
             Self::Named(named) if named.name == "System.Nullable`1" => named.arguments.first(),
@@ -83,7 +83,7 @@ impl Type {
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // As debuggers have them: C#'s nint is another type to people.
+            // The names that debuggers use: users may take C#'s `nint` for another type.
             Self::Element(element @ (ElementType::I | ElementType::U | ElementType::TypedByRef)) => {
                 write!(f, "System.{}", element.class())
             }
@@ -117,7 +117,7 @@ impl fmt::Display for NamedType {
     }
 }
 
-/// Writes a type's name, each level of it with the arguments that are its own.
+/// Writes a type's name; each nesting level has its own generic arguments.
 fn write_name(f: &mut fmt::Formatter<'_>, name: &str, mut arguments: &[Type]) -> fmt::Result {
     for (depth, level) in name.split('/').enumerate() {
         if depth > 0 {
@@ -135,7 +135,7 @@ fn write_name(f: &mut fmt::Formatter<'_>, name: &str, mut arguments: &[Type]) ->
     Ok(())
 }
 
-/// Types with commas between them.
+/// A comma-separated list of types.
 pub(crate) struct List<'t>(pub(crate) &'t [Type]);
 
 impl fmt::Display for List<'_> {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(vector(Type::Array(Box::new(int.clone()), 2)).to_string(), "int[][,]");
         assert_eq!(Type::Pointer(Box::new(Type::Pointer(Box::new(int.clone())))).to_string(), "int**");
         assert_eq!(Type::Function(vec![text, int]).to_string(), "delegate*<string, int>");
-        // Arguments that are missing are not made up.
+        // Missing arguments are not invented.
         assert_eq!(named("Ns.Open`2", &[]).to_string(), "Ns.Open");
     }
 

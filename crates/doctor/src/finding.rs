@@ -1,19 +1,19 @@
-//! What is wrong, and what to do about it.
+//! Findings: a problem and the advice for it.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What was found.
+/// A finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
-    /// Which of the known troubles it is.
+    /// The kind of problem.
     pub code: Code,
     /// The file or folder that it is about.
     pub place: PathBuf,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do about it.
+    /// The advice for it.
     pub advice: String,
 }
 
@@ -29,7 +29,7 @@ impl Finding {
 pub enum Code {
     /// Nothing there was woven.
     NotWoven,
-    /// What was woven is there no more: a build has put the original back, or made a new one.
+    /// The instrumented file was replaced: a build has copied the original back, or made a new one.
     CopiedBack,
     /// No method was to be woven: by the patterns, or by what is left alone by default.
     NothingMatched,

@@ -27,14 +27,14 @@ const LOG: &str = "ILINST_LOG";
 /// How much of a hash is shown, in hex digits.
 const SHORT_HASH: usize = 12;
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     /// How the program ended.
     pub status: ExitStatus,
     /// The profiles that trackers in it said they write.
     pub profiles: Vec<PathBuf>,
-    /// What trackers said.
+    /// The messages of the trackers.
     log: Vec<String>,
     /// The assemblies that it, and what it started, had in memory; none where the system does not tell.
     loaded: Option<BTreeSet<PathBuf>>,

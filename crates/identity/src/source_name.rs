@@ -1,4 +1,4 @@
-//! What people wrote, behind the names that compilers make: `<Load>d__5::MoveNext` is the async method or iterator `Load`.
+//! The source names behind compiler-generated names: `<Load>d__5::MoveNext` is the async method or iterator `Load`.
 
 use std::fmt;
 

@@ -104,7 +104,7 @@ pub(crate) struct WeaveArgs {
     pub(crate) strict: Option<bool>,
 }
 
-/// What holds, of what the command line says and a file does.
+/// The options in force, from the command line and a file.
 #[derive(Debug)]
 pub(crate) struct Weaving {
     /// How files are instrumented; the file's rules are among it.
@@ -127,7 +127,7 @@ impl Weaving {
     }
 }
 
-/// What an option comes to.
+/// The value of an option.
 #[derive(Debug)]
 pub(crate) struct Setting {
     /// Its name, without dashes.
@@ -136,7 +136,7 @@ pub(crate) struct Setting {
     pub(crate) origin: Origin,
 }
 
-/// Who says what an option comes to.
+/// The source of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
     Default,
@@ -188,10 +188,10 @@ for_each_setting! {
 }
 
 impl SelectionArgs {
-    /// What is to be woven, and how; the inputs lead to the file.
+    /// The options for an instrumentation. The inputs determine the file of options.
     ///
     /// # Errors
-    /// If there is a file that is none.
+    /// If a file of options is invalid.
     pub(crate) fn resolve(&self, inputs: &[&Path]) -> anyhow::Result<Weaving> {
         WeaveArgs { selection: self.clone(), ..WeaveArgs::default() }.resolve(inputs)
     }

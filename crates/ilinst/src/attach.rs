@@ -145,7 +145,7 @@ impl Opts {
                 }
                 is_stopped = true;
                 end = Instant::now() + PATIENCE;
-                // Who cannot be told, ends by itself.
+                // A profiler that cannot receive the request ends by itself.
                 let _ = fs::write(status.join(live::STOP), "");
             }
             if seen.elapsed() > LOOK {
@@ -234,7 +234,7 @@ enum Waited {
 /// The exit code of a signal, as shells have it, less its number.
 const EXIT_BY_SIGNAL: u8 = 128;
 
-/// What the profiler said last.
+/// The last status that the profiler reported.
 fn said_by(status: &Path, process: u32) -> Result<String, Failure> {
     let said = fs::read_to_string(status.join(process.to_string())).unwrap_or_default();
     match said.strip_prefix(live::FAILED) {
@@ -243,7 +243,7 @@ fn said_by(status: &Path, process: u32) -> Result<String, Failure> {
     }
 }
 
-/// What the profiler said at the end.
+/// The profiler's final status, in words.
 fn in_words(said: &str) -> String {
     if let Some(more) = said.strip_prefix(live::DETACHED) {
         format!("its methods are what they were{more}")

@@ -104,7 +104,7 @@ impl CallArgs {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Document<'c> {
     calls: Each<'c>,

@@ -74,7 +74,7 @@ pub(crate) fn colour_diff(line: &str) -> String {
     }
 }
 
-/// What is in bars of a report: blocks of an eighth of a cell to a whole one.
+/// The characters of bars in a report: blocks from an eighth of a cell to a whole one.
 const BLOCKS: std::ops::RangeInclusive<char> = '\u{2588}'..='\u{258f}';
 
 /// A line of a profile's report: warnings and headings as such, bars by how long they are, remarks behind names faint.

@@ -123,7 +123,7 @@ others'; with one not at all.
 
 Exit codes: 0 done; 1 what --fail-if says is so; 2 wrong usage; 3 bad input.";
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'c> {
@@ -131,11 +131,11 @@ struct Document<'c> {
     new: Vec<String>,
     #[serde(flatten)]
     comparison: &'c Comparison,
-    /// What `--fail-if` found.
+    /// The findings of `--fail-if`.
     failed: &'c [Finding],
 }
 
-/// What `--by` takes.
+/// The parser for the values of `--by`.
 fn by() -> impl TypedValueParser<Value = Metric> {
     let names = Metric::ALL.iter().map(|metric| PossibleValue::new(metric.name()).help(metric.help()));
     PossibleValuesParser::new(names).try_map(|name| name.parse())

@@ -53,7 +53,7 @@ impl Opts {
     }
 }
 
-/// What a rule says, in the order of the file's documentation.
+/// The settings of a rule, in the order of the file's documentation.
 fn sayings(rule: &RuleArgs) -> Vec<(&'static str, Value)> {
     let mut sayings = Vec::new();
     for (name, patterns) in [("include", &rule.include), ("exclude", &rule.exclude)] {

@@ -1,6 +1,6 @@
-//! `ilinst.toml`: options by the names of the flags, and rules, which have some of them for some methods.
+//! `ilinst.toml`: options named like the flags, and rules with some of these options for some methods.
 //!
-//! What a key may be, clap says: each goes through the argument of its name.
+//! Each key's value goes through the clap argument of that name, which defines the valid values.
 
 use std::{
     collections::BTreeMap,
@@ -162,7 +162,7 @@ fn find(input: &Path) -> Option<PathBuf> {
     None
 }
 
-/// What is read, for who says what is wrong with it.
+/// The text to parse, with its path for error messages.
 struct Reader<'r> {
     path: &'r Path,
     /// Where lines end.
@@ -198,7 +198,7 @@ impl Reader<'_> {
         rules.into_iter().map(read).collect()
     }
 
-    /// What the keys of a table say, each as the argument of its name would.
+    /// Parses the keys of a table, each like the argument of its name.
     fn options(&self, command: Command, table: &DeTable<'_>, others: &[&str], at: usize) -> Result<(ArgMatches, Lines), Failure> {
         let command = command.no_binary_name(true).disable_help_flag(true);
         let (mut all, mut lines) = (Vec::new(), Lines::new());
@@ -219,7 +219,7 @@ impl Reader<'_> {
         Ok((matches, lines))
     }
 
-    /// What stands for a key on a command line.
+    /// The command-line words that are equivalent to a key.
     fn words(
         &self,
         command: &Command,
@@ -263,7 +263,7 @@ impl Reader<'_> {
     }
 }
 
-/// What clap says is wrong, in one line.
+/// The error message of clap, in one line.
 fn said(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));

@@ -144,7 +144,7 @@ impl Opts {
             // It would call the command broken.
             Ok(_) if self.is_for_git() => Ok(0),
             Ok(code) => Ok(code),
-            // What was closed before its end had more to say than nothing.
+            // A closed output had more to show, so there was a difference.
             Err(error) if is_closed(&error) => Ok(EXIT_FINDINGS),
             Err(error) => Err(trouble(error)),
         }

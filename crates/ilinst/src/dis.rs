@@ -119,7 +119,7 @@ impl Opts {
         let mut outputs = Outputs::default();
         let mut written: BTreeMap<PathBuf, &Path> = BTreeMap::new();
         let mut values = Vec::new();
-        // What is written by names, all or none; what is shown, as it comes.
+        // Named files are written all or none; shown text is written as it is produced.
         let mut terminal = (self.output.is_none() && !self.json).then(|| Terminal::paged(colour_il));
         let mut found = false;
         for file in &files {
@@ -212,7 +212,7 @@ impl Opts {
     }
 }
 
-/// What no resource may be written over: the text itself, and the assembly.
+/// The names that a resource must not overwrite: the text itself, and the assembly.
 fn reserved(input: &Path, path: &Path) -> Vec<String> {
     let is_beside = input.file_name().is_some_and(|name| is_same_file(input, &path.with_file_name(name)));
     let names = [Some(path), Some(input).filter(|_| is_beside)];

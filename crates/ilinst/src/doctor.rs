@@ -50,7 +50,7 @@ Examples:
 
 Exit codes: 0 nothing is wrong; 1 findings.";
 
-/// What was looked at.
+/// The examined folders and files.
 #[derive(Default)]
 struct Looked {
     folders: Vec<Folder>,

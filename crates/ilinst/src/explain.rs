@@ -122,7 +122,7 @@ impl Opts {
     }
 }
 
-/// What had a say in a decision.
+/// The reasons for a decision.
 fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
     let holds = &decision.holds;
     let say = |option, value, source| Because::of(option, value, source, weaving);
@@ -208,7 +208,7 @@ pub(crate) fn in_words(value: &Value) -> String {
 }
 
 impl Origin {
-    /// Who it is.
+    /// The source in words.
     pub(crate) fn words(self, line: Option<usize>) -> String {
         match (self, line) {
             (Self::Default, _) => "default".into(),

@@ -275,7 +275,7 @@ fn say(line: &str) -> anyhow::Result<u8> {
     printed(printing.map_err(Into::into), 0)
 }
 
-/// What this machine is called.
+/// The host name of this machine.
 fn this_host() -> String {
     let told = fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let told = told.or_else(|| env::var("COMPUTERNAME").or_else(|_| env::var("HOSTNAME")).ok());

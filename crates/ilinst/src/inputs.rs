@@ -1,4 +1,4 @@
-//! Which assemblies arguments mean: files, and all that are in folders.
+//! The assemblies given by arguments: files, and all assemblies in folders.
 
 use std::path::{Path, PathBuf};
 

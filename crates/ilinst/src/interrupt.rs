@@ -22,7 +22,7 @@ fn watch() -> io::Result<()> {
         low_level::emulate_default_handler,
     };
 
-    // What has a handler does not end the process: writing past `ulimit -f` fails like any other writing.
+    // A signal with a handler does not end the process: a write beyond `ulimit -f` fails like any other write.
     flag::register(SIGXFSZ, std::sync::Arc::default())?;
     let asking = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !launch::is_ignored(*signal));
     let mut signals = Signals::new(asking)?;
@@ -46,7 +46,7 @@ fn watch() -> io::Result<()> {
         std::process::exit(EXIT);
     });
     match set {
-        // Who runs a program has one, which does the same when that has ended.
+        // A command that runs a program has its own handler, which does the same after the program's end.
         Err(ctrlc::Error::MultipleHandlers) => Ok(()),
         set => set.map_err(io::Error::other),
     }

@@ -167,7 +167,7 @@ fn exit(result: anyhow::Result<u8>) -> ExitCode {
         if is_closed(&error) {
             return 0;
         }
-        // What is no failure yet is that something could not be printed.
+        // The only other errors are failures to print.
         let failure = error.downcast().unwrap_or_else(|error| Failure::unwritable(format_args!("{error:#}")));
         complain(&failure);
         failure.exit

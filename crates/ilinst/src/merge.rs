@@ -134,7 +134,7 @@ impl Opts {
             };
             let mut all = all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let result = result.and_then(|()| match &mut *all {
-                // What a thread has is of one mode, so this is no file's fault alone.
+                // A thread's data has a single mode, so the fault is not in this file alone.
                 Ok(all) => all.absorb(own).map_err(|error| Failure::bad_profile(format_args!("some of the inputs: {error}"))),
                 Err(_) => Ok(()),
             });

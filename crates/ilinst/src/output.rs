@@ -22,7 +22,7 @@ pub(crate) fn write(
         return Err(Failure::output_is_input(format_args!("{}: it is what is to be read", path.display())).into());
     }
     let mut outputs = Outputs::default();
-    // What is no error of the file is told as it is.
+    // An error unrelated to the file is reported unchanged.
     let mut other = None;
     let written = outputs.write(path, |file| {
         let mut out = BufWriter::new(file);

@@ -184,7 +184,7 @@ pub(crate) fn say_unknown(asked: impl IntoIterator<Item = Metric>, is_known: imp
     }
 }
 
-/// What `--sort` takes.
+/// The parser for the values of `--sort`.
 fn sort() -> impl TypedValueParser<Value = SortBy> {
     let names = SortBy::ALL.iter().map(|sort| PossibleValue::new(sort.name()).help(sort.help()));
     PossibleValuesParser::new(names).try_map(|name| name.parse())
@@ -300,7 +300,7 @@ impl ShownArgs {
         Ok(out.close()?)
     }
 
-    /// What is to be seen, for people or for scripts, and how many rows there are.
+    /// The requested view, for people or for scripts, and its number of rows.
     fn view<'n>(&self, profile: &'n Profile, names: &'n [String], is_for_scripts: bool) -> anyhow::Result<(View<'n>, usize)> {
         let wanted = self.wanted(profile, names)?;
         let default_limit = if is_for_scripts || wanted == Wanted::Tree { usize::MAX } else { DEFAULT_LIMIT };

@@ -313,7 +313,7 @@ impl Place {
     }
 }
 
-/// What tells this build of the tool from another of the same version.
+/// Distinguishes this build of the tool from others of the same version.
 fn this_build() -> Vec<u8> {
     let read = || -> std::io::Result<Vec<u8>> {
         let file = File::open(env::current_exe()?)?.metadata()?;

@@ -92,7 +92,7 @@ fn woven_files(places: &[PathBuf]) -> Vec<PathBuf> {
     names.filter_map(|name| name.strip_suffix(MANIFEST).map(PathBuf::from)).collect()
 }
 
-/// What is behind a woven file's name in its manifest's.
+/// The suffix of a manifest's file name, after the name of the instrumented file.
 const MANIFEST: &str = ".ilinst.json";
 
 fn manifest_of(file: &Path) -> Option<Manifest> {

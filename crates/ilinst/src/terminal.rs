@@ -26,7 +26,7 @@ pub(crate) struct Terminal {
     paint: Option<Paint>,
     /// None for what is no text.
     escape: Option<Escape>,
-    /// What waits for more of its line, or of its kind.
+    /// Bytes held back until the rest of their line or of their kind arrives.
     pending: Vec<u8>,
 }
 
@@ -74,7 +74,7 @@ impl Terminal {
         Self::new(None, Some(in_json))
     }
 
-    /// What is no text, and not for a terminal.
+    /// Output of bytes that are no text, and not for a terminal.
     pub(crate) fn bytes() -> Self {
         Self::new(None, None)
     }

@@ -1,4 +1,4 @@
-//! What holds for every command, and for every command line that is written down.
+//! Tests of every command, and of every documented command line.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -27,7 +27,7 @@ fn commands() -> Vec<(String, Command)> {
 #[test]
 fn every_command_has_json() {
     let lacks = |command: &Command| !command.get_arguments().any(|argument| argument.get_long() == Some("json"));
-    // What is hidden is for who packs the tool.
+    // Hidden commands are for packagers.
     let shown = commands().into_iter().filter(|(_, command)| !command.is_hide_set());
     let without: Vec<String> = shown.filter(|(_, command)| lacks(command)).map(|(name, _)| name).collect();
     assert!(without.is_empty(), "{without:?}");
@@ -92,7 +92,7 @@ fn what_documents_say_can_be_run() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What is wrong with the commands of ours in a line of a shell.
+/// The errors in ilinst commands of a shell line.
 fn wrong_in(line: &str, may_be: &[ErrorKind]) -> Option<String> {
     for words in of_shell(line) {
         if words.first().is_none_or(|word| word != "ilinst") {
@@ -143,7 +143,7 @@ fn of_shell(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// What a file of options can say is what the command line can.
+/// The options in a file are those of the command line.
 #[test]
 fn every_option_of_weaving_is_a_setting() {
     let command = WeaveArgs::augment_args(Command::new("weave"));

@@ -135,7 +135,8 @@ impl Opts {
         inputs.par_iter().map(|file| self.check(file, |path| files.scope(&library, path))).collect()
     }
 
-    /// What the assemblies and their originals refer to, all in one library: what lies beside an original is meant first.
+    /// Reads the references of the assemblies and of their originals, as one library. Files next to an original have
+    /// priority.
     fn read_references(&self, inputs: &[Assembly]) -> Files {
         let originals: Vec<PathBuf> = inputs.iter().filter_map(|file| self.original_of(file)).collect();
         let beside = originals.iter().filter_map(|original| original.parent()).map(Path::to_owned);
@@ -149,7 +150,7 @@ impl Opts {
         if !original.is_dir() {
             return Some(original.clone());
         }
-        // What weaving put beside has none.
+        // Files that instrumentation added have no original.
         let original = original.join(&file.below);
         (original.exists() || !file.below.ends_with(TRACKER_FILE)).then_some(original)
     }

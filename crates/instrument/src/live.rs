@@ -110,7 +110,7 @@ pub const RECORDING: &str = "recording";
 pub const REWRITING: &str = "rewriting";
 /// When hooks record a program whose methods were to be instrumented; behind it is why they are not.
 pub const BY_HOOKS: &str = "by hooks: ";
-/// What [`STATUS`] begins with where the profiler could not begin.
+/// The prefix of [`STATUS`] if the profiler could not begin.
 pub const FAILED: &str = "error: ";
 
 /// The variable with the values to capture of each call: words of [`Captured`], separated by commas.

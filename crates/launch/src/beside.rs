@@ -1,4 +1,4 @@
-//! An instrumented copy of a folder, beside it: what is found by relative paths is found from there, too.
+//! An instrumented copy of a folder, next to the original, so that relative paths still resolve.
 
 use std::{
     ffi::OsString,
@@ -8,13 +8,13 @@ use std::{
 
 use instrument::{Failure, failure::about};
 
-/// Stands between the name of a folder and the process that its copy is of.
+/// Separates the folder's name from the id of the process that owns the copy.
 const MARK: &str = ".ilinst-";
 
-/// Makes an empty folder beside another, for a process. What processes left that were killed is removed.
+/// Creates an empty folder next to another one, for a process. Removes the copies of killed processes.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If it cannot be created.
 pub(crate) fn make_beside(folder: &Path, process: u32) -> instrument::Result<PathBuf> {
     let folder = dunce::canonicalize(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
     remove_left(&folder);
@@ -55,7 +55,7 @@ fn has_ended(process: u32) -> bool {
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(process.cast_signed()), None) == Err(nix::errno::Errno::ESRCH)
 }
 
-/// Not known: a copy stays until it is removed by hand.
+/// Unknown on this system: a copy stays until the user removes it.
 #[cfg(not(unix))]
 fn has_ended(_: u32) -> bool {
     false

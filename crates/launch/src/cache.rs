@@ -1,9 +1,9 @@
-//! What was woven, kept: a folder for each program, by the hash of what was woven and how.
+//! The cache of instrumented programs: a folder for each, named by a hash of its inputs and options.
 //!
 //! ```text
-//! CACHEDIR.TAG  says that ilinst made this folder: nothing is kept in another, nor removed from it
-//! KEY.lock      held for reading by who runs what is there, for writing by who makes or removes it
-//! KEY/made.json says that this is an entry: what it is, and, once it is whole, each file with its hash
+//! CACHEDIR.TAG  marks a folder made by ilinst: entries are written and removed only there
+//! KEY.lock      read lock: held while the entry runs; write lock: held to make or remove it
+//! KEY/made.json marks an entry: its description, and, once it is complete, each file with its hash
 //! KEY/program/  the files
 //! ```
 
@@ -26,18 +26,18 @@ use crate::{
     private,
 };
 
-/// Names the folder that holds the cache's.
+/// The variable that names the parent of the cache's folder.
 const VARIABLE: &str = "ILINST_CACHE";
-/// The cache's own folder: the one that holds it may be the user's, with anything in it.
+/// The cache's own folder. Its parent may be a folder of the user with other content.
 const FOLDER: &str = "ilinst-cache";
 const MADE: &str = "made.json";
 const PROGRAM: &str = "program";
 const LOCK: &str = "lock";
-/// What was made of one program with other options, or before it was built anew, is kept so many times.
+/// The number of entries kept for one program: from other options, or earlier builds.
 const KEPT_OF_ONE: usize = 4;
 /// Advice for a folder that cannot be used.
 const OTHER_FOLDER: &str = "set ILINST_CACHE to a folder of your own";
-/// What was not used for so long goes.
+/// Entries unused for this long are removed.
 const UNUSED: Duration = Duration::from_secs(60 * 60 * 24 * 30);
 
 /// Where woven programs are kept.
@@ -46,21 +46,21 @@ pub struct Cache {
     folder: PathBuf,
 }
 
-/// What a cache says of an entry: `made.json`.
+/// The description of an entry: `made.json`.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Made {
-    /// The folder of the program that it was made from.
+    /// The folder of the original program.
     #[serde(with = "any_path")]
     pub home: PathBuf,
-    /// The assembly that is started, by its name in that folder.
+    /// The assembly to start, relative to that folder.
     #[serde(with = "any_path")]
     pub program: PathBuf,
-    /// How it was woven, in words.
+    /// The options of the instrumentation, in words.
     pub options: String,
-    /// The patterns that named nothing when it was made.
+    /// The patterns without a match.
     #[serde(default)]
     pub unmatched: Vec<Unmatched>,
-    /// Its files, in order; none until all are there.
+    /// Its files, in order; `None` until all are complete.
     files: Vec<KeptFile>,
 }
 
@@ -72,14 +72,14 @@ struct KeptFile {
     sha256: String,
 }
 
-/// An entry that is in use as long as this lives.
+/// An entry, locked as in use until dropped.
 #[derive(Debug)]
 pub struct Entry {
-    /// The woven program's folder.
+    /// The folder of the instrumented program.
     pub folder: PathBuf,
-    /// Whether it was made just now.
+    /// Whether this call made it.
     pub is_new: bool,
-    /// What it is.
+    /// Its description.
     pub made: Made,
     _lock: File,
 }
@@ -87,34 +87,34 @@ pub struct Entry {
 /// An entry as it is listed.
 #[derive(Debug)]
 pub struct Kept {
-    /// What it is; none if it is damaged or unfinished.
+    /// Its description; `None` if the entry is damaged or unfinished.
     pub made: Option<Made>,
     /// The folder with all of it.
     pub folder: PathBuf,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// When it was used last.
+    /// The time of its last use.
     pub used: SystemTime,
     /// Whether a program runs in it.
     pub is_used: bool,
 }
 
-/// What was removed.
+/// The result of a removal.
 #[derive(Default, Debug)]
 pub struct Cleared {
-    /// How many entries.
+    /// The number of removed entries.
     pub entries: usize,
-    /// In bytes.
+    /// The removed bytes.
     pub size: u64,
-    /// How many were left, as programs run in them.
+    /// The number of entries kept because programs run in them.
     pub in_use: usize,
 }
 
 impl Cache {
-    /// The user's: in a folder of its own where `ILINST_CACHE` says, else where the system has caches.
+    /// The user's cache: in a subfolder of `ILINST_CACHE` if set, else of the system's cache folder.
     ///
     /// # Errors
-    /// If neither says where.
+    /// If neither is known.
     pub fn of_user() -> instrument::Result<Self> {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
@@ -137,8 +137,9 @@ impl Cache {
         &self.folder
     }
 
-    /// The entry for a program and options, made if it is not there whole. `words` are what decides the bytes beside the
-    /// inputs; `make` writes the program into a folder that is not there yet, and gives the patterns that name nothing.
+    /// The entry for a program and options; makes it if there is no complete one. `words` are the inputs other than
+    /// files that determine the output. `make` writes the program into a new folder, and returns the patterns without
+    /// a match.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -152,7 +153,7 @@ impl Cache {
         self.make_folder()?;
         let key = inputs.key(words);
         for number in 0_usize.. {
-            // A damaged entry that somebody runs is left to them.
+            // A damaged entry in use is left in place.
             let place = self.folder.join(if number == 0 { key.clone() } else { format!("{key}-{number}") });
             let (lock, is_locked) = self.lock(&place)?;
             let mut is_new = false;
@@ -168,12 +169,12 @@ impl Cache {
                 is_new = true;
             }
             drop(lock);
-            // Waits for who is making it. Not all systems have one handle change from one lock to the other.
+            // Waits while another process makes it. Some systems cannot change a lock's mode.
             let lock = self.open(&lock_path(&place))?;
             lock.lock_shared().map_err(|error| self.unwritable(&error))?;
             let made = if is_new { Made::read(&place) } else { Made::whole(&place, program) };
             let Some(made) = made.filter(|_| is_at(&lock, &lock_path(&place))) else { continue };
-            // When it was used last.
+            // Records the time of last use.
             let _ = lock.set_modified(SystemTime::now());
             if is_new {
                 self.prune(home, &place);
@@ -200,10 +201,10 @@ impl Cache {
         Ok(kept)
     }
 
-    /// Removes all entries but those that programs run in.
+    /// Removes all entries except those in use.
     ///
     /// # Errors
-    /// If one cannot be removed, or the folder is no cache of this user's.
+    /// If an entry cannot be removed, or the folder is not a cache of this user.
     pub fn clear(&self) -> instrument::Result<Cleared> {
         let mut cleared = Cleared::default();
         for place in self.places()? {
@@ -218,7 +219,7 @@ impl Cache {
         Ok(cleared)
     }
 
-    /// What else was made of the same program goes, but for the latest; so does what nobody uses.
+    /// Removes older entries of the same program, and entries unused for long.
     fn prune(&self, home: &Path, own: &Path) {
         let now = SystemTime::now();
         let mut of_same = 1;
@@ -230,7 +231,7 @@ impl Cache {
             let is_same = entry.made.is_some_and(|made| made.home == home);
             of_same += usize::from(is_same);
             if is_old || is_same && of_same > KEPT_OF_ONE {
-                // Whatever cannot be removed now is the next run's.
+                // The next run tries again.
                 let _ = self.remove(&entry.folder);
             }
         }
@@ -272,7 +273,7 @@ impl Cache {
         Ok(places)
     }
 
-    /// Opens the file whose lock says whether an entry is in use, and locks it for writing, unless somebody else has it.
+    /// Opens an entry's lock file, and takes the write lock if no other process holds a lock.
     fn lock(&self, place: &Path) -> instrument::Result<(File, bool)> {
         let path = lock_path(place);
         loop {
@@ -282,7 +283,7 @@ impl Cache {
                 Err(TryLockError::WouldBlock) => false,
                 Err(TryLockError::Error(error)) => return Err(self.unwritable(&error)),
             };
-            // Whoever removed the entry meanwhile has removed the file, too.
+            // A process that removed the entry meanwhile has removed the lock file, too.
             if is_at(&file, &path) {
                 return Ok((file, is_locked));
             }
@@ -296,7 +297,7 @@ impl Cache {
 
     /// Makes the folder, or finds the one that ilinst made.
     pub(crate) fn make_folder(&self) -> instrument::Result<()> {
-        // Nothing is made in another user's folder.
+        // Never creates anything in another user's folder.
         self.check_private()?;
         private::make(&self.folder).map_err(|error| self.unwritable(&error))?;
         self.check_private()?;
@@ -306,14 +307,14 @@ impl Cache {
         if !self.is_marked() {
             return Err(self.not_a_cache());
         }
-        // At once whole: another run may be at it, too.
+        // Written atomically: another run may do the same.
         let tag = self.folder.join(CACHE_TAG_FILE);
         let temporary = tag.with_extension(std::process::id().to_string());
         let written = fs::write(&temporary, CACHE_TAG).and_then(|()| fs::rename(&temporary, &tag));
         written.map_err(|error| self.unwritable(&error))
     }
 
-    /// Whether ilinst made the folder: it says so, or a run is about to say so.
+    /// Whether ilinst made the folder: it has the tag, or a run is about to write it.
     fn is_marked(&self) -> bool {
         let is_tag = |name: &OsStr| Path::new(name).file_stem() == Path::new(CACHE_TAG_FILE).file_stem();
         is_cache(&self.folder)
@@ -357,12 +358,12 @@ impl Entry {
 }
 
 impl Made {
-    /// What an entry says it is.
+    /// Reads an entry's description.
     fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(MADE)).ok()?).ok()
     }
 
-    /// The same, if it is of a program, no other user can change it, and each file is what it was made as.
+    /// Like `read`, if the entry is of a program, no other user can change it, and no file has changed.
     fn whole(folder: &Path, program: &Path) -> Option<Self> {
         let made = Self::read(folder).filter(|made| made.program == program && private::is_closed(folder))?;
         let root = folder.join(PROGRAM);
@@ -371,10 +372,10 @@ impl Made {
         (has_program && made.files.par_iter().all(is_whole)).then_some(made)
     }
 
-    /// Makes an entry in a folder that is not there yet.
+    /// Makes an entry in a new folder.
     fn make(mut self, folder: &Path, make: impl Fn(&Path) -> instrument::Result<Vec<Unmatched>>) -> instrument::Result<()> {
         private::make(folder).map_err(|error| Failure::unwritable(about(folder, &error)))?;
-        // From here on it is an entry, whatever becomes of this run.
+        // From here on it counts as an entry, even if this run fails.
         self.write(folder)?;
         let root = folder.join(PROGRAM);
         self.unmatched = make(&root)?;
@@ -388,7 +389,7 @@ impl Made {
     fn write(&self, folder: &Path) -> instrument::Result<()> {
         let text =
             serde_json::to_vec(self).map_err(|error| Failure::unwritable(format_args!("{}: {error}", folder.display())))?;
-        // Under another name until it is whole: a file that is cut short is none.
+        // Written under another name first, so that the final file is always complete.
         let (path, temporary) = (folder.join(MADE), folder.join("made.tmp"));
         let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
         written.map_err(|error| Failure::unwritable(about(&path, &error)))

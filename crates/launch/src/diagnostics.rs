@@ -1,4 +1,4 @@
-//! What a running .NET program is asked by its diagnostics port (dotnet/diagnostics, "Diagnostic IPC Protocol").
+//! Requests to the diagnostics port of a running .NET program (dotnet/diagnostics, "Diagnostic IPC Protocol").
 
 #[cfg(windows)]
 mod pipe;
@@ -26,7 +26,7 @@ pub struct DiagnosticsPort {
     path: PathBuf,
 }
 
-/// What a runtime answers to being asked to load a profiler.
+/// The runtime's answer to a request to load a profiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attached {
     /// It has loaded it.

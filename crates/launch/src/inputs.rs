@@ -1,4 +1,4 @@
-//! What a program's folder holds, by content: what is woven of it is known by that.
+//! The content of a program's folder, hashed: it identifies the instrumented copy.
 
 use std::{
     fs,

@@ -17,7 +17,7 @@ use crate::{cache::Cache, private};
 /// How a program's calls are recorded.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// What is kept of each call.
+    /// The values to capture from each call.
     pub captured: Option<live::Captured>,
     /// The tracker by which methods record themselves that are instrumented when they are loaded. Without one, and in runtimes that
     /// load none, the profiler's hooks record calls.
@@ -42,7 +42,7 @@ pub fn tracker_of(cache: &Cache) -> instrument::Result<PathBuf> {
     Ok(path)
 }
 
-/// What profilers said of how they began.
+/// The start reports of the profilers.
 #[derive(Clone, Debug, Default)]
 pub struct Reported {
     /// The modules whose methods could not be instrumented when they were loaded, and why.
@@ -51,7 +51,7 @@ pub struct Reported {
     pub by_hooks: BTreeSet<String>,
 }
 
-/// What the host loads, and calls, before a program begins.
+/// The assemblies that the host loads and calls before a program begins.
 const STARTUP_HOOKS: &str = "DOTNET_STARTUP_HOOKS";
 /// Whether a runtime loads the profiler.
 const ENABLED: [&str; 2] = ["CORECLR_ENABLE_PROFILING", "COR_ENABLE_PROFILING"];
@@ -144,8 +144,9 @@ impl ClrProfiler {
         &self.library
     }
 
-    /// What the environment of a program says that runs under it: which methods are recorded, and how, and where the profiler says how
-    /// it began. `program` is the assembly that the user named, if it is known: it is recorded whoever has signed it.
+    /// The environment for a program under the profiler: which methods are recorded, and how, and the folder for the
+    /// profiler's start report. `program` is the assembly that the user named, if known: it is recorded even if a
+    /// framework key signed it.
     pub fn environment(
         &self,
         options: &instrument::Options,

@@ -60,7 +60,7 @@ impl Program {
         let assembly = PathBuf::from(&rest[at]);
         let folder = folder_of(&assembly);
         let own = |word: &OsString| match Path::new(word).strip_prefix(&folder) {
-            // What the host is told beside, as by --depsfile.
+            // The value of a host option such as --depsfile.
             Ok(inner) if Path::new(word).is_file() => Word::Own(word.clone(), inner.to_owned()),
             _ => Word::Fixed(word.clone()),
         };

@@ -11,7 +11,7 @@ use instrument::Failure;
 
 use crate::program::{file_of_command, is_assembly};
 
-/// What a command of the SDK starts.
+/// The kind of program that an SDK command starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SdkCommand {
     /// The program of a project: `dotnet run`.
@@ -51,10 +51,11 @@ const WITHOUT_PROGRAM: [&str; 20] = [
 const BEFORE: [&str; 2] = ["-d", "--diagnostics"];
 
 impl SdkCommand {
-    /// Which one a command line is; none if it is no command of the SDK.
+    /// The kind of a command line; `None` if it is no SDK command.
     ///
     /// # Errors
-    /// If it is one that starts no program, or one whose program cannot be instrumented: why, and what to do instead.
+    /// If it starts no program, or its program cannot be instrumented. The message gives the reason and an
+    /// alternative.
     pub fn of(command: &[OsString]) -> instrument::Result<Option<Self>> {
         let Some((host, rest)) = command.split_first().filter(|(host, _)| is_dotnet(host)) else { return Ok(None) };
         let words: Vec<&OsStr> =

@@ -34,13 +34,13 @@ use crate::{
 const TARGETS: &str = include_str!("sdk.targets");
 /// MSBuild imports the file that it names into each project.
 const IMPORTED: &str = "CustomAfterMicrosoftCommonTargets";
-/// What the targets are told.
+/// The properties passed to the targets.
 const TOLD: [&str; 5] = ["IlinstImport", "IlinstSession", "IlinstTool", "IlinstToolName", "IlinstRunSettings"];
 const SESSION: &str = "session.json";
 const STARTED: &str = "started";
 const COPIES: &str = "copies";
 
-/// What ilinst is told where the SDK starts it.
+/// The session's data for the ilinst that the SDK starts.
 #[derive(Serialize, Deserialize, Debug)]
 struct Told {
     /// The options that the user gave.
@@ -154,7 +154,7 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// What was instrumented for it goes.
+    /// Removes the instrumented copies of the session.
     fn drop(&mut self) {
         for noted in fs::read_dir(self.folder.path().join(COPIES)).into_iter().flatten().flatten() {
             if let Ok(copy) =
@@ -206,7 +206,7 @@ fn in_host((name, value): &(&str, &OsStr)) -> OsString {
 }
 
 impl Started {
-    /// What this process is to do, if the SDK has started it in a session: its path says so.
+    /// The task of this process, if the SDK has started it in a session: the path of the executable shows this.
     ///
     /// # Errors
     /// If the session is damaged.

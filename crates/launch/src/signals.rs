@@ -1,4 +1,4 @@
-//! Signals: they end us while nothing runs, and go to the program while it does.
+//! Signal handling: signals end this process while no program runs, and are passed to the program while one does.
 
 use std::{
     io,
@@ -9,25 +9,25 @@ use std::{
     },
 };
 
-/// Whom signals are for.
+/// The receiver of signals.
 #[derive(Clone, Debug)]
 enum For {
-    /// Us: what is not finished is removed first.
+    /// This process: it removes unfinished files first.
     Us,
-    /// The program, by its process.
+    /// The program, by its process id.
     Program(u32),
-    /// Us, who look whether one came.
+    /// This process, which polls for a signal.
     Asking(Noted),
-    /// Nobody: it has ended, and what comes now must not be cut off.
+    /// Nobody: the program has ended, and the report must not be interrupted.
     Nobody,
 }
 
-/// The last signal that nobody has looked at yet.
+/// The last signal that was not taken yet.
 #[derive(Clone, Debug, Default)]
 pub struct Noted(Arc<AtomicI32>);
 
 impl Noted {
-    /// Takes it.
+    /// Takes the signal.
     pub fn take(&self) -> Option<i32> {
         Some(self.0.swap(0, Relaxed)).filter(|signal| *signal != 0)
     }
@@ -40,11 +40,12 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes them over: from here on a signal that asks the process to end removes what is not finished, then ends it; while a
-    /// program runs, it goes there. To be called before there are other threads, which would get them else.
+    /// Takes over the signals. From here on, a signal to end the process removes unfinished files and then ends it.
+    /// While a program runs, the program receives it. Call this before starting threads, since other threads would
+    /// receive the signals.
     ///
     /// # Errors
-    /// If the system has no room for that.
+    /// If the system lacks the resources.
     pub fn take_over() -> io::Result<Self> {
         let whom = Arc::new(Mutex::new(For::Us));
         let seen = Arc::clone(&whom);
@@ -53,7 +54,7 @@ impl Signals {
                 instrument::abandon();
                 system::end_by(signal);
             }
-            // What the terminal sends goes to all that it runs.
+            // The terminal sends its signals to all its processes, so the program has received this one.
             For::Program(process) if !is_from_terminal => system::send(*process, signal),
             For::Asking(noted) => noted.0.store(signal, Relaxed),
             For::Program(_) | For::Nobody => {}
@@ -62,7 +63,7 @@ impl Signals {
     }
 
     pub(crate) fn start(&self, command: &mut Command) -> io::Result<Child> {
-        // None gets lost between: it waits for the lock.
+        // The handler waits for the lock, so no signal is lost in between.
         let mut whom = lock(&self.whom);
         let (child, came) = self.watched.let_through(|| command.spawn());
         let child = child?;
@@ -75,19 +76,19 @@ impl Signals {
         *lock(&self.whom) = For::Nobody;
     }
 
-    /// Signals from here on are noted, and end nothing.
+    /// Notes signals from here on, instead of ending the process.
     pub fn note(&self) -> Noted {
         let noted = Noted::default();
         *lock(&self.whom) = For::Asking(noted.clone());
         noted
     }
 
-    /// Ends this process as a signal that was noted would have ended it.
+    /// Ends this process as the noted signal would have.
     pub fn end_by(&self, signal: i32) {
         system::end_by(signal);
     }
 
-    /// What comes from here on ends us again.
+    /// Signals from here on end this process again.
     pub fn release(&self) {
         *lock(&self.whom) = For::Us;
     }
@@ -117,14 +118,14 @@ mod system {
 
     const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-    /// Whether who started this process wants it to go on whatever comes, as `nohup` does.
+    /// Whether the parent set this signal to be ignored, as `nohup` does.
     pub fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
         ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
     }
 
-    /// What is watched.
+    /// The handle of the watched signals.
     pub(super) struct Watched {
         #[cfg(target_os = "linux")]
         set: nix::sys::signal::SigSet,
@@ -133,12 +134,12 @@ mod system {
     }
 
     fn in_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        // What has a handler does not end the process: writing past `ulimit -f` fails like any other writing.
+        // A signal with a handler does not end the process: a write beyond `ulimit -f` fails like any other write.
         flag::register(SIGXFSZ, std::sync::Arc::default())?;
         std::thread::Builder::new().name("signals".into()).spawn(work).map(drop)
     }
 
-    /// Signals are blocked and read from a file, which says who sent them.
+    /// The signals are blocked and read from a descriptor, which reports the sender.
     #[cfg(target_os = "linux")]
     pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<Watched> {
         use nix::sys::{
@@ -158,7 +159,7 @@ mod system {
         in_thread(move || {
             while let Ok(sent) = file.read_signal() {
                 if let Some(sent) = sent {
-                    // Above zero: by the kernel.
+                    // Positive: sent by the kernel.
                     on_signal(sent.ssi_signo.cast_signed(), sent.ssi_code > 0);
                 }
             }
@@ -167,7 +168,8 @@ mod system {
     }
 
     impl Watched {
-        /// Does something with no signal blocked, as what is started then inherits that; gives those that came meanwhile.
+        /// Calls a function with no signal blocked, as a child inherits the mask. Returns the signals that arrived
+        /// meanwhile.
         #[cfg(target_os = "linux")]
         pub(super) fn let_through<T>(&self, act: impl FnOnce() -> T) -> (T, Vec<i32>) {
             let _ = self.set.thread_unblock();
@@ -183,7 +185,7 @@ mod system {
         }
     }
 
-    /// Who sent them is not known: what a terminal has keys for, it sends to all.
+    /// The sender is unknown here. Signals with terminal keys count as sent by the terminal to all its processes.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<Watched> {
         let asking = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
@@ -224,10 +226,10 @@ mod system {
     /// `STATUS_CONTROL_C_EXIT`, as the system's own handler has it.
     const EXIT: i32 = 0xC000_013A_u32.cast_signed();
 
-    /// What is watched.
+    /// The handle of the watched signals.
     pub(super) struct Watched;
 
-    /// Ctrl-C, Ctrl-Break and the closing of the window come to all that a console runs.
+    /// A console sends Ctrl-C, Ctrl-Break and its closing to all its processes.
     pub(super) fn watch(on_signal: impl Fn(i32, bool) + Send + 'static) -> io::Result<Watched> {
         ctrlc::set_handler(move || on_signal(EXIT, true)).map_err(io::Error::other)?;
         Ok(Watched)

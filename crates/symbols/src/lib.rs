@@ -63,11 +63,11 @@ pub struct Symbols<'a> {
     steps: HashMap<u32, Rid<MethodDef>>,
 }
 
-/// What is known of a woven assembly's ids.
+/// The ids of an instrumented assembly.
 struct Woven {
-    /// What they lead to.
+    /// The token for each id.
     ids: HashMap<MethodId, Token>,
-    /// What methods were called when they were woven.
+    /// The names of methods when they were instrumented.
     names: WovenNames,
 }
 

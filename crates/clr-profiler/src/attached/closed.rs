@@ -1,4 +1,4 @@
-//! Elsewhere there is none.
+//! Other platforms have no channel for later attach requests.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! On Windows, it is a pipe, to which its user may write, administrators, and the system: the access rights that a pipe has
-//! where none are given. Others may read a pipe then, but not this one, from which nothing can be read.
+//! Windows uses a named pipe with default access rights: its user, administrators and the system may write to it.
+//! Default rights let others read a pipe, but this one is inbound only.
 
 use std::{
     collections::hash_map::RandomState,
@@ -30,21 +30,21 @@ unsafe extern "system" {
 }
 
 const PIPE_ACCESS_INBOUND: u32 = 1;
-/// Of nobody else is there one of this name.
+/// Fails if a pipe with this name already exists.
 const FILE_FLAG_FIRST_PIPE_INSTANCE: u32 = 0x0008_0000;
 const PIPE_REJECT_REMOTE_CLIENTS: u32 = 8;
 const PIPE_UNLIMITED_INSTANCES: u32 = 255;
 const INVALID_HANDLE_VALUE: usize = usize::MAX;
-/// Who asks came before it was waited for, or has gone already.
+/// The client connected before the server waited, or has already disconnected.
 const ERROR_NO_DATA: u32 = 232;
 const ERROR_PIPE_CONNECTED: u32 = 535;
-/// What is kept of what nobody has read yet.
+/// The size of the pipe's input buffer in bytes.
 const BUFFER: u32 = 64 << 10;
 
 pub(super) struct Door {
-    /// It ends with a zero.
+    /// Zero-terminated.
     name: Vec<u16>,
-    /// To this comes the next one.
+    /// The pipe instance for the next client.
     pipe: File,
 }
 
@@ -56,10 +56,10 @@ impl Door {
         Ok(Self { pipe: make(&name, FILE_FLAG_FIRST_PIPE_INSTANCE)?, name })
     }
 
-    /// The next request of somebody who may ask. A client that sends nothing is not let go: reading a pipe has no time limit.
+    /// The next request of a permitted client. A client that sends nothing blocks the pipe: reads have no time limit.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         loop {
-            // SAFETY: the pipe is open; nothing else is asked in between.
+            // SAFETY: the pipe is open, and no other operation runs on it.
             let is_connected = unsafe {
                 ConnectNamedPipe(self.pipe.as_raw_handle(), null_mut()) != 0
                     || matches!(GetLastError(), ERROR_NO_DATA | ERROR_PIPE_CONNECTED)
@@ -67,7 +67,7 @@ impl Door {
             if !is_connected {
                 return None;
             }
-            // Before it is read, so that there is always one.
+            // Made before the read, so that an instance always exists.
             let pipe = std::mem::replace(&mut self.pipe, make(&self.name, 0).ok()?);
             if let Ok(lines) = live::read_request(pipe) {
                 return Some(lines);
@@ -75,13 +75,13 @@ impl Door {
         }
     }
 
-    /// It goes with its process.
+    /// The system closes the pipe with its process.
     pub(super) fn close() {}
 }
 
 fn make(name: &[u16], flags: u32) -> io::Result<File> {
     let (access, instances) = (PIPE_ACCESS_INBOUND | flags, PIPE_UNLIMITED_INSTANCES);
-    // SAFETY: the name ends with a zero; of a pipe that was made, the handle is the file's alone.
+    // SAFETY: the name is zero-terminated. The file is the only owner of the handle of a new pipe.
     unsafe {
         let pipe = CreateNamedPipeW(name.as_ptr(), access, PIPE_REJECT_REMOTE_CLIENTS, instances, 0, BUFFER, 0, null_mut());
         if pipe.addr() == INVALID_HANDLE_VALUE { Err(io::Error::last_os_error()) } else { Ok(File::from_raw_handle(pipe)) }

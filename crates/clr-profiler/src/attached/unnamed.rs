@@ -1,5 +1,6 @@
-//! On Linux, it is a pipe without a name: it lies in no folder, and goes with the process. Whoever asks finds it among the process's
-//! descriptors, which are its user's and root's alone, by the name of a file in memory beside it (proc(5), `/proc/pid/fd`).
+//! Linux uses an unnamed pipe: it exists in no folder and ends with the process. Clients find it among the process's
+//! descriptors (proc(5), `/proc/pid/fd`), which only its user and root can open. The name of a memory file next to it
+//! identifies it.
 
 use std::{
     ffi::CString,
@@ -16,14 +17,14 @@ use std::{
 
 use instrument::live;
 
-/// The system may have no descriptors left for now.
+/// The delay before a retry: the system may be out of descriptors for a while.
 const UNTIL_BETTER: Duration = Duration::from_secs(1);
 
 pub(super) struct Door {
     knocks: BufReader<File>,
-    /// So that the pipe never ends.
+    /// Held open so that readers of the pipe never see its end.
     _other_end: File,
-    /// It names the pipe's descriptor.
+    /// The memory file whose name holds the pipe's descriptor number.
     _name: OwnedFd,
 }
 
@@ -32,12 +33,12 @@ impl Door {
         let mut ends = [0; 2];
         // SAFETY: there is room for two descriptors.
         given(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-        // SAFETY: they are new, and nobody else's.
+        // SAFETY: the descriptors are new and have no other owner.
         let [knocks, other_end] = ends.map(|end| unsafe { File::from_raw_fd(end) });
         let name = CString::new(format!("{}{}", live::DOOR, knocks.as_raw_fd()))?;
-        // SAFETY: the name ends with a zero.
+        // SAFETY: the name is zero-terminated.
         let name = given(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
-        // SAFETY: it is new, and nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         let name = unsafe { OwnedFd::from_raw_fd(name) };
         Ok(Self { knocks: BufReader::new(knocks), _other_end: other_end, _name: name })
     }
@@ -53,7 +54,7 @@ impl Door {
         }
     }
 
-    /// It goes with the process.
+    /// The system closes the pipe with its process.
     pub(super) fn close() {}
 }
 
@@ -61,7 +62,7 @@ fn given(descriptor: libc::c_int) -> io::Result<libc::c_int> {
     if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(descriptor) }
 }
 
-/// Reads a request's file, which others may have put something else in place of.
+/// Reads a request's file. Others may have replaced it, so the kind and size are not trusted.
 fn request(path: &[u8]) -> io::Result<Vec<u8>> {
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
@@ -77,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// What is in the folder of descriptors, as one who asks sees it.
+    /// The targets of the process's descriptors, as a client sees them.
     #[test]
     fn requests_come_through_the_door_and_nonsense_does_not() {
         let mut door = Door::open().expect("a pipe");

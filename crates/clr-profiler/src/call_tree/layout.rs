@@ -1,4 +1,4 @@
-//! The parts of a call tree as the file has them (docs/profile-format.md).
+//! The structures of a call tree, as they lie in the file (docs/profile-format.md).
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -7,11 +7,11 @@ use profile::layout::{CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
 use super::Memory;
 use crate::clock;
 
-/// A method called along one path.
+/// A method, called along one call path.
 #[repr(C)]
 pub(crate) struct Node {
     pub(super) method_id: u64,
-    /// The callee that was called last: one of the ring by `next`.
+    /// The callee that was called last, in a ring linked by `next`.
     pub(super) callees: *mut Node,
     pub(super) caller: *mut Node,
     pub(super) start: i64,
@@ -20,7 +20,7 @@ pub(crate) struct Node {
     pub(super) leaves: u64,
     pub(super) statistics: *mut Statistics,
     pub(super) next: *mut Node,
-    /// How many callees it has.
+    /// The number of callees.
     pub(super) callee_count: u64,
     pub(super) flags: u32,
     pub(super) exceptions: u32,
@@ -29,11 +29,11 @@ pub(crate) struct Node {
     pub(super) detached: i64,
     pub(super) async_record: u64,
     pub(super) cold_statistics: u64,
-    /// At which stack pointer the open or last call was called, negated; 0 if that is not known. To readers it is below zero.
+    /// The stack pointer of the open or last call, negated; 0 if unknown. Readers see a negative number.
     pub(super) frame: usize,
 }
 
-/// How long a node's calls took, all but the first.
+/// The durations of a node's calls, except the first call.
 #[repr(C)]
 pub(super) struct Statistics {
     pub(super) first: i64,
@@ -43,19 +43,19 @@ pub(super) struct Statistics {
     pub(super) buckets: [u32; BUCKETS],
 }
 
-/// A tree, behind the header of its first chunk.
+/// A tree; it follows the header of its first chunk.
 #[repr(C)]
 pub(crate) struct Tree {
-    /// The method that is running; the root's if none is.
+    /// The node of the running method; the root if none runs.
     pub(super) current: *mut Node,
     pub(super) free: *mut Node,
     pub(super) end: *mut Node,
     pub(super) root: *mut Node,
-    /// How many threads have used it, one after another.
+    /// The number of threads that have used the tree, one after another.
     pub(super) threads: u64,
-    /// How many calls have no node.
+    /// The number of calls without a node.
     pub(super) lost_calls: u64,
-    /// How many methods were left that were not open.
+    /// The number of method exits without an open call of that method.
     pub(super) bad_leaves: u64,
     pub(super) frame: u64,
     pub(super) overflow_root: *mut Node,
@@ -68,7 +68,7 @@ pub(crate) struct Tree {
     pub(crate) cpu_before: AtomicI64,
     pub(super) free_statistics: *mut Statistics,
     pub(super) end_of_statistics: *mut Statistics,
-    /// How many calls are open that began while recording was paused.
+    /// The number of open calls that began while recording was paused.
     pub(super) skipped: u64,
     pub(super) reserved: u64,
     pub(super) memory: *mut Memory,
@@ -80,10 +80,10 @@ const _: () = assert!(size_of::<Node>() == NODE && size_of::<Statistics>() == ST
 const _: () = assert!(CHUNK_HEADER + size_of::<Tree>() == FIRST_NODE);
 
 const BUCKETS: usize = 120;
-/// The finest time that is told apart is at most 1/30,000,000 s.
+/// The finest resolution of histograms is 1/30,000,000 s.
 const FINEST_PER_SECOND: u64 = 30_000_000;
 
-/// By how many bits ticks are shifted before they go into buckets.
+/// The number of bits by which ticks are shifted right to select a bucket.
 pub(crate) fn histogram_shift() -> u32 {
     let mut shift = 0;
     while clock::frequency() >> shift > FINEST_PER_SECOND * 3 / 2 {
@@ -94,14 +94,14 @@ pub(crate) fn histogram_shift() -> u32 {
 
 static SHIFT: AtomicU64 = AtomicU64::new(0);
 
-/// Before the first method.
+/// Called before the first method.
 pub(super) fn start() {
     SHIFT.store(histogram_shift().into(), Relaxed);
 }
 
 impl Node {
-    /// Whether the call cannot be open while a method runs that was called at this stack pointer: it was called at the same place, or
-    /// further down. Of what is not known, nothing is said.
+    /// Whether the call cannot be open while a method runs that was called at this stack pointer. True if its own
+    /// stack pointer is the same or lower; false if unknown.
     #[inline]
     pub(super) fn is_gone(&self, called_at: usize) -> bool {
         is_gone(self.frame, called_at)
@@ -113,10 +113,10 @@ impl Node {
     }
 }
 
-/// As of [`Node::is_gone`], of a negated stack pointer.
+/// Like [`Node::is_gone`], for a negated stack pointer.
 #[inline]
 pub(super) fn is_gone(frame: usize, called_at: usize) -> bool {
-    // The stack pointer less one; the greatest number, if it is not known.
+    // `!frame` is the stack pointer less one; the greatest number, if it is unknown.
     !frame < called_at
 }
 
@@ -130,7 +130,7 @@ impl Statistics {
     }
 }
 
-/// Four for each power of two.
+/// The bucket of a value: four buckets per power of two.
 #[inline]
 fn bucket(value: u64) -> usize {
     if value < 4 {

@@ -1,4 +1,4 @@
-//! Calls on paths that there is no room for: they stand under their methods alone.
+//! Calls on paths without a node of their own: they are recorded under their methods.
 
 use std::ptr::null_mut;
 
@@ -9,25 +9,25 @@ use super::{
 };
 use crate::clock;
 
-/// A call for whose path there was no room.
+/// A call on a path without a node.
 pub(super) struct Overflowed {
-    /// The node of all such calls of its method; null if there was no room for that either.
+    /// The shared node of all such calls of its method; null if there was no room for it either.
     pub(super) node: *mut Node,
     pub(super) method_id: u64,
-    /// What was current before it.
+    /// The current node before the call.
     pub(super) before: *mut Node,
     pub(super) start: i64,
-    /// As of [`Node::frame`].
+    /// Same meaning as [`Node::frame`].
     pub(super) frame: usize,
 }
 
-/// The flag of the overflow root, and of the nodes below it.
+/// The flag of the overflow root and its children.
 pub(super) const OVERFLOW: u32 = 4;
 
-/// A call begins for whose path there is no room: when.
+/// Records the start of a call on a path without a node. Returns the time.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 #[cold]
 pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64, called_at: usize) -> i64 {
     // SAFETY: as in `enter`.
@@ -46,7 +46,7 @@ pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64, called_at: usize) ->
             (*root).callees = node;
             (*node).calls += 1;
             (*node).frame = called_at.wrapping_neg();
-            // It has no callees, nor statistics: whatever comes next comes by here again.
+            // The node has neither callees nor statistics, so later calls also end up here.
             (*tree).current = node;
         }
         let memory = &mut *(*tree).memory;
@@ -56,10 +56,10 @@ pub(super) unsafe fn begin(tree: *mut Tree, method_id: u64, called_at: usize) ->
     }
 }
 
-/// Ends calls that have no node of their path, down to one of them; those above it ended unseen.
+/// Ends calls without a node of their path, down to the wanted one. Those above it ended without an event.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 pub(super) unsafe fn end(tree: *mut Tree, wanted: usize, now: i64, by_exception: bool) {
     // SAFETY: as in `enter`.
     unsafe {
@@ -73,7 +73,7 @@ pub(super) unsafe fn end(tree: *mut Tree, wanted: usize, now: i64, by_exception:
             let overflowed = &mut (*(*tree).memory).overflowed;
             let Some(Overflowed { node, before, start, .. }) = overflowed.pop() else { return };
             (*tree).current = before;
-            // The node is of all such calls of its method.
+            // All such calls of the method share the node.
             if let Some(last) = overflowed.last().filter(|last| !last.node.is_null()) {
                 (*before).frame = last.frame;
             }

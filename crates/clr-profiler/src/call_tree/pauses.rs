@@ -1,5 +1,5 @@
-//! When recording was paused, as the tracker has it: calls that begin meanwhile are skipped, and the time of those that are open
-//! goes on without it.
+//! Pauses of the recording, with the tracker's semantics: calls that begin in a pause are skipped. The time of open
+//! calls excludes pauses.
 
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicUsize,
@@ -11,37 +11,37 @@ use super::{
     layout::{Node, Tree, is_gone},
 };
 
-/// A call that began while recording was paused: it is in no node.
+/// A call that began in a pause; it has no node.
 pub(super) struct Skipped {
     pub(super) method_id: u64,
-    /// As of [`Node::frame`].
+    /// Same meaning as [`Node::frame`].
     pub(super) frame: usize,
-    /// What was current, and how many calls without a path were open.
+    /// The node that was current, and the number of open calls without a node.
     below: (*mut Node, usize),
 }
 
-/// The last pauses are kept.
+/// The number of most recent pauses that are kept.
 const KEPT: usize = 64;
 static BEGINS: [AtomicI64; KEPT] = [const { AtomicI64::new(0) }; KEPT];
 static ENDS: [AtomicI64; KEPT] = [const { AtomicI64::new(0) }; KEPT];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// The end of the last one, or what is later than any call's start while one is on; 0 before the first.
+/// The end of the last pause; later than any call's start during a pause; 0 before the first.
 static LAST: AtomicI64 = AtomicI64::new(0);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Whether nothing is recorded now.
+/// Whether recording is paused.
 #[inline]
 pub(crate) fn is_on() -> bool {
     IS_ON.load(Relaxed)
 }
 
-/// Whether a call that began then may have seen one.
+/// Whether a call that began at this time may overlap a pause.
 #[inline]
 pub(super) fn are_behind(start: i64) -> bool {
     start < LAST.load(Relaxed)
 }
 
-/// By one thread at a time.
+/// Called by one thread at a time.
 pub(crate) fn begin(now: i64) {
     let count = COUNT.load(Relaxed);
     BEGINS[count % KEPT].store(now, Relaxed);
@@ -51,14 +51,14 @@ pub(crate) fn begin(now: i64) {
     IS_ON.store(true, Release);
 }
 
-/// As of [`begin`].
+/// Called by one thread at a time, like [`begin`].
 pub(crate) fn end(now: i64) {
     ENDS[(COUNT.load(Relaxed) + KEPT - 1) % KEPT].store(now, Relaxed);
     LAST.store(now, Release);
     IS_ON.store(false, Release);
 }
 
-/// The ticks between, without those of pauses; not negative.
+/// The ticks between two times, without pauses; never negative.
 pub(super) fn elapsed(from: i64, to: i64) -> i64 {
     let mut ticks = to - from;
     if are_behind(from) {
@@ -68,10 +68,10 @@ pub(super) fn elapsed(from: i64, to: i64) -> i64 {
     ticks.max(0)
 }
 
-/// A call begins that is not recorded.
+/// Notes the start of a call that is not recorded.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 #[cold]
 pub(super) unsafe fn skip(tree: *mut Tree, method_id: u64, called_at: usize) {
     // SAFETY: as in `enter`.
@@ -84,10 +84,10 @@ pub(super) unsafe fn skip(tree: *mut Tree, method_id: u64, called_at: usize) {
     }
 }
 
-/// Whether what ends is one of the innermost calls, which were skipped.
+/// Ends a skipped call, if the innermost calls were skipped and one is of this method. Returns whether it did.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 pub(super) unsafe fn end_skipped(tree: *mut Tree, method_id: u64) -> bool {
     // SAFETY: as in `enter`.
     unsafe {
@@ -104,11 +104,10 @@ pub(super) unsafe fn end_skipped(tree: *mut Tree, method_id: u64) -> bool {
     }
 }
 
-/// Of the innermost calls, which were skipped, those that cannot be open while a method runs that was called at this stack pointer are
-/// forgotten.
+/// Removes skipped innermost calls that cannot be open while a method runs that was called at this stack pointer.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 pub(super) unsafe fn end_gone(tree: *mut Tree, called_at: usize) {
     // SAFETY: as in `enter`.
     unsafe {
@@ -122,10 +121,10 @@ pub(super) unsafe fn end_gone(tree: *mut Tree, called_at: usize) {
     }
 }
 
-/// What is current ends: calls within it that were skipped have ended unseen.
+/// Removes the skipped calls within the current call, which is ending. They ended without an event.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 pub(super) unsafe fn end_within(tree: *mut Tree) {
     // SAFETY: as in `enter`.
     unsafe {
@@ -155,7 +154,7 @@ mod tests {
         enter(1, 0);
         enter(2, 0);
         begin(clock::now());
-        // A call of what is open already, and one whose end nobody sees.
+        // A call of a method that is already open, and a call whose end is not reported.
         enter(2, 0);
         enter(3, 0);
         leave(2, 0);
@@ -163,7 +162,7 @@ mod tests {
         enter(4, 0);
         enter(2, 0);
         end(clock::now());
-        // Within what was skipped, it is recorded: as called by what is.
+        // A call made by a skipped one is recorded as made by the current node.
         enter(5, 0);
         leave(5, 0);
         leave(2, 0);

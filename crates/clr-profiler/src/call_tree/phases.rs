@@ -1,4 +1,4 @@
-//! Marks and resets: what each node had at a moment, from which a reader takes the difference (docs/profile-format.md).
+//! Marks and resets: they save each node's state at a moment, and readers subtract it (docs/profile-format.md).
 
 use std::collections::HashMap;
 
@@ -12,27 +12,28 @@ use super::{
 };
 use crate::profile_file::{self, Chunk, ChunkKind};
 
-/// What begins: a phase of a name.
+/// A phase with a name begins.
 pub(crate) const MARK: u32 = 1;
-/// All of the profile.
+/// The whole profile begins anew.
 pub(crate) const RESET: u32 = 2;
 
 const CLOCK_AT: usize = 40;
 const KIND_AT: usize = 48;
 const COUNT_AT: usize = 52;
 const ENTRY: usize = 32;
-/// Numbers that a node's details begin with.
+/// The number of values at the start of a node's details.
 const DETAILS_HEAD: usize = 9;
-/// More calls than this are not open on one thread: what seems so is being changed just now.
+/// No thread has more open calls. A deeper path is one that changes while it is read.
 const MAX_DEPTH: usize = 1_000_000;
 
-/// Writes one down. Calls go on meanwhile: what is read of nodes is what they have then. Whether there was room.
+/// Writes a mark or reset. Calls continue meanwhile, so each node is read at its own moment. Returns whether there
+/// was room.
 pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
     let chunks = profile_file::chunks_of(ChunkKind::Nodes);
     let mut nodes = Vec::new();
     let mut open = HashMap::new();
     for chunk in chunks {
-        // SAFETY: chunks stay mapped, and are whole as far as they are in use.
+        // SAFETY: chunks stay mapped, and their used part is complete.
         unsafe {
             let used = (*chunk).in_use();
             let first: *mut Node = chunk.byte_add(FIRST_NODE).cast();
@@ -45,7 +46,7 @@ pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
     }
     let (mut entries, mut details) = (Vec::new(), Vec::new());
     for node in nodes {
-        // SAFETY: nodes stay, and their statistics; their threads change them, number by number.
+        // SAFETY: nodes and their statistics stay valid. Their threads change them number by number.
         let seen = unsafe { node.read_volatile() };
         let statistics = seen.statistics;
         if seen.method_id == 0 {
@@ -74,7 +75,7 @@ pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
     let count = (entries.len() / ENTRY) as u32;
     bytes.extend(entries);
     let fill = |phase: *mut Chunk| {
-        // SAFETY: it has that room, and is this thread's alone.
+        // SAFETY: the chunk has enough room and belongs to this thread.
         unsafe {
             put(phase, CHUNK_HEADER, &bytes);
             put(phase, CLOCK_AT, &now.to_le_bytes());
@@ -97,7 +98,7 @@ fn write_details(phase: *mut Chunk, details: &[Vec<i64>]) -> bool {
             bytes.extend(first.iter().flat_map(|number| number.to_le_bytes()));
             left = rest;
         }
-        // SAFETY: it has that room, and is this thread's alone.
+        // SAFETY: the chunk has enough room and belongs to this thread.
         let fill = |chunk| unsafe { put(chunk, CHUNK_HEADER, &bytes) };
         let (of, size) = (phase.addr() as u64, CHUNK_HEADER + bytes.len());
         if profile_file::take_filled(ChunkKind::PhaseDetails, of, size, fill).is_none() {
@@ -108,18 +109,18 @@ fn write_details(phase: *mut Chunk, details: &[Vec<i64>]) -> bool {
 }
 
 /// # Safety
-/// The chunk has to have that room there, for this thread.
+/// The chunk must have that much room at `at`, reserved for this thread.
 unsafe fn put(chunk: *mut Chunk, at: usize, bytes: &[u8]) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees this.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), chunk.byte_add(at).cast(), bytes.len()) };
 }
 
-/// What the calls that are open have taken so far, by their nodes.
+/// Adds the time so far of all open calls, by node.
 ///
 /// # Safety
-/// It has to be a tree.
+/// `tree` must point to a tree.
 unsafe fn find_open(tree: *mut Tree, now: i64, open: &mut HashMap<usize, i64>) {
-    // SAFETY: nodes stay; callers never change.
+    // SAFETY: nodes stay valid; their callers never change.
     unsafe {
         let mut node = (&raw const (*tree).current).read_volatile();
         for _ in 0..MAX_DEPTH {

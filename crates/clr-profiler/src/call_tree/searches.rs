@@ -1,7 +1,9 @@
-//! Threads on which a handler is looked for. Meanwhile the file says that an exception ends the program: if it does, nobody says it.
+//! Threads that search for an exception handler. During a search the file states that an exception ends the program,
+//! since no event reports that end.
 //!
-//! The search is over when a handler was found, and when the thread goes on otherwise. So that hooks see this at no cost, the call
-//! that is current has the stack pointer of the search: a method that is called above it ends the search, as it ends calls that are gone.
+//! A search is over when a handler is found, or when the thread continues otherwise. Hooks detect this at no cost:
+//! the current call gets the stack pointer of the search. A method called above it ends the search, as it ends calls
+//! that are gone.
 
 use std::{
     cell::Cell,
@@ -15,34 +17,35 @@ use super::{
 use crate::profile_file::{self, flag};
 
 thread_local! {
-    /// Where the last one began that goes on; 0 if none does.
+    /// The stack pointer of the current innermost search; 0 if there is none.
     static AT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What the runtime puts on the stack between a method that throws and the place where it says so is larger than twice this, and what it
-/// calls meanwhile, as handlers of unhandled exceptions, begins below this.
+/// Less than half the stack space that the runtime uses between a throwing method and its notification. Calls that the runtime
+/// makes meanwhile, such as handlers of unhandled exceptions, begin below this distance.
 const RUNTIMES_OWN: usize = 8 << 10;
 
-/// On how many threads; none when the program has ended.
+/// The number of searching threads; `None` once the program has ended.
 static COUNT: Mutex<Option<u32>> = Mutex::new(Some(0));
 
-/// A search: the node that was current when it began, and the stack pointer that its call has: meanwhile it has that of the search.
+/// A search: the node that was current at its start, and that call's own stack pointer. During the search the node
+/// has the search's.
 pub(super) struct Searching {
     node: *mut Node,
     frame: usize,
 }
 
-/// The frame of a node's call, whether a search began there or not.
+/// The frame of a node's call, with or without a search at the node.
 ///
 /// # Safety
-/// It has to be a node, and the searches those of its tree.
+/// `node` must point to a node, and `searching` must be of the same tree.
 pub(super) unsafe fn frame_of(searching: &[Searching], node: *mut Node) -> usize {
     let began_here = searching.iter().find(|searching| searching.node == node);
-    // SAFETY: the caller's word.
+    // SAFETY: the caller guarantees this.
     began_here.map_or_else(|| unsafe { (*node).frame }, |searching| searching.frame)
 }
 
-/// A handler is looked for on this thread, by the runtime at this stack pointer: another one, or for the same exception still.
+/// Notes a search on this thread, made by the runtime at this stack pointer: a new one, or the same one continued.
 pub(crate) fn begin(at: usize) {
     begin_above(at + RUNTIMES_OWN);
 }
@@ -61,13 +64,13 @@ fn begin_above(at: usize) {
         let searching = &mut (*(*tree).memory).searching;
         if searching.last().is_none_or(|last| last.node != node) {
             searching.push(Searching { node, frame: (*node).frame });
-            // In any case another one than the call's, which ends the search when it ends.
+            // Always differs from the call's own stack pointer. The end of the call therefore ends the search.
             (*node).frame = (*node).frame.wrapping_add(1).max(at.wrapping_neg());
         }
     }
 }
 
-/// The innermost search of this thread is over.
+/// Ends the innermost search of this thread.
 pub(crate) fn end() {
     let tree = TREE.get();
     // SAFETY: as in `enter`.
@@ -77,13 +80,13 @@ pub(crate) fn end() {
     }
 }
 
-/// Whether one goes on on this thread.
+/// Whether a search continues on this thread.
 #[cfg(test)]
 pub(super) fn is_on() -> bool {
     AT.get() != 0
 }
 
-/// Ends calls that an exception leaves: if a search went on, it goes on, as of what is current then.
+/// Ends calls that an exception leaves. A search that was active continues at the node that is current then.
 pub(crate) fn keep<T>(end: impl FnOnce() -> T) -> T {
     let at = AT.get();
     let result = end();
@@ -93,17 +96,17 @@ pub(crate) fn keep<T>(end: impl FnOnce() -> T) -> T {
     result
 }
 
-/// All of them are.
+/// Ends all searches of this thread.
 pub(crate) fn end_thread() {
     while AT.get() != 0 {
         end();
     }
 }
 
-/// If a search began at this node, it is over, and those within: whether one did.
+/// Ends the search that began at this node, and those within. Returns whether there was one.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 pub(super) unsafe fn end_at(tree: *mut Tree, node: *mut Node) -> bool {
     // SAFETY: as in `enter`.
     let began_here = || unsafe { (*(*tree).memory).searching.iter().any(|searching| searching.node == node) };
@@ -114,10 +117,10 @@ pub(super) unsafe fn end_at(tree: *mut Tree, node: *mut Node) -> bool {
     is_over
 }
 
-/// Whether no other search goes on.
+/// Ends the innermost search. Returns whether no other one continues.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 unsafe fn end_innermost(tree: *mut Tree) -> bool {
     // SAFETY: as in `enter`.
     unsafe {
@@ -129,7 +132,7 @@ unsafe fn end_innermost(tree: *mut Tree) -> bool {
     }
 }
 
-/// The program has ended by itself.
+/// The program has ended by itself, so no search counts any more.
 pub(crate) fn end_all() {
     *COUNT.lock().unwrap_or_else(PoisonError::into_inner) = None;
     profile_file::change_flags(0, flag::UNHANDLED_EXCEPTION);

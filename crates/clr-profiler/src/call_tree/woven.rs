@@ -1,20 +1,20 @@
-//! What woven bodies call of a program that was attached to. A session is one attachment: it has a file and trees of its own, and
-//! bodies that run on from an earlier one, or behind the end of all, change nothing.
+//! Probes called by instrumented bodies after an attach. Each attachment is a session with its own file and trees.
+//! Bodies that continue from an earlier session, or after the last one, change nothing.
 
 use std::{ptr::with_exposed_provenance_mut, sync::atomic::AtomicU16};
 
 use super::*;
 
-/// The number of the session; 0 if nothing is recorded by woven bodies.
+/// The number of the current session; 0 if instrumented bodies record nothing.
 static SESSION: AtomicU16 = AtomicU16::new(0);
 static SESSIONS: AtomicU16 = AtomicU16::new(0);
 
 thread_local! {
-    /// The session that this thread's tree is of.
+    /// The session of this thread's tree.
     static OF_THREAD: Cell<u16> = const { Cell::new(0) };
 }
 
-/// Woven bodies record from now on, when the file is there.
+/// Starts the recording by instrumented bodies. The file must exist.
 pub(crate) fn start_session() {
     let mut trees = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     *trees = Trees { all: Vec::new(), unowned: Vec::new() };
@@ -25,48 +25,48 @@ pub(crate) fn start_session() {
     SESSION.store(number, Release);
 }
 
-/// They do no more.
+/// Stops the recording by instrumented bodies.
 pub(crate) fn end_session() {
     SESSION.store(0, Release);
 }
 
-/// Whether this thread's tree is of this session, or of hooks.
+/// Whether this thread's tree belongs to the current session, or to hooks.
 pub(super) fn is_of_session() -> bool {
     OF_THREAD.get() == SESSION.load(Relaxed)
 }
 
-/// This thread's tree is of this session.
+/// Assigns this thread's tree to the current session.
 pub(super) fn join_session() {
     OF_THREAD.set(SESSION.load(Relaxed));
 }
 
-/// Frees what the trees of the last session have beside the file, which is over.
+/// Frees the memory of the last session's trees that is not in the file.
 pub(crate) fn forget_session() {
     let mut trees = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     for TreePointer(tree) in std::mem::take(&mut trees.all) {
-        // SAFETY: who calls this knows that no thread goes there any more; it was made by a box.
+        // SAFETY: the caller knows that no thread accesses it any more. A box allocated it.
         unsafe { drop(Box::from_raw((*tree).memory)) };
     }
     trees.unowned.clear();
 }
 
-/// Which call a body has begun: its node's address, and above that its session's number, as the next session's file may lie where
-/// this one's did. Without a node it is one that has none of its path.
+/// Identifies the call that a body has begun: its node's address, and the session number in the high bits. The next
+/// session's file may be mapped at the same address. A null address means a call without a node of its path.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Begun(u64);
 
 impl Begun {
-    /// No address has more bits.
+    /// User addresses have at most this many bits.
     const ADDRESS_BITS: u32 = 48;
-    /// What a call is given that is not recorded: of no session.
+    /// The value for calls that are not recorded; it belongs to no session.
     const NOTHING: Self = Self(0);
 
     fn new(node: *mut Node) -> Self {
         Self(u64::from(OF_THREAD.get()) << Self::ADDRESS_BITS | node.expose_provenance() as u64)
     }
 
-    /// This thread's tree, and the node there; none if it is another session's.
+    /// This thread's tree, and the call's node; `None` for a call of another session.
     fn place(self) -> Option<(*mut Tree, *mut Node)> {
         let tree = TREE.get();
         let is_known = !tree.is_null() && is_of_session() && self.0 >> Self::ADDRESS_BITS == u64::from(OF_THREAD.get());
@@ -75,7 +75,7 @@ impl Begun {
     }
 }
 
-/// A woven method begins. What is given says which call it is.
+/// Records the start of an instrumented method. The result identifies the call.
 pub(crate) extern "C" fn enter_woven(method_id: u64) -> Begun {
     if SESSION.load(Relaxed) == 0 || pauses::is_on() {
         return Begun::NOTHING;
@@ -84,7 +84,7 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> Begun {
         TREE.set(null_mut());
         join_session();
     }
-    // Woven bodies have handlers: their ends are seen.
+    // Instrumented bodies have exception handlers, so every end is reported. No stack pointer is needed.
     enter(method_id, 0);
     let tree = TREE.get();
     if tree.is_null() {
@@ -94,11 +94,11 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> Begun {
     unsafe { Begun::new(if (*(*tree).memory).overflowed.is_empty() { (*tree).current } else { null_mut() }) }
 }
 
-/// It ends.
+/// Records the end of the call.
 pub(crate) extern "C" fn leave_woven(call: Begun) {
     let now = clock::now();
     let Some((tree, call)) = call.place() else { return };
-    // SAFETY: as in `enter`; what is current is what was entered, as what it called has ended.
+    // SAFETY: as in `enter`. The current node is the entered one, since its callees have ended.
     unsafe {
         if close_above(tree, call, now) && !call.is_null() {
             end(tree, call, now, false);
@@ -106,19 +106,20 @@ pub(crate) extern "C" fn leave_woven(call: Begun) {
     }
 }
 
-/// It handles an exception: what it called has ended.
+/// Records that the call handles an exception: its callees have ended.
 pub(crate) extern "C" fn handle_woven(call: Begun) {
     let now = clock::now();
-    // Which of the calls without a path it is, nobody knows.
+    // A call without a node cannot be told from others like it.
     let Some((tree, call)) = call.place().filter(|(_, call)| !call.is_null()) else { return };
     // SAFETY: as in `enter`.
     unsafe { close_above(tree, call, now) };
 }
 
-/// Ends the calls above one; of one without a path, itself. Whether it is open: it may be an earlier session's.
+/// Ends the calls above one call; for a call without a node, ends the call itself. Returns whether the call is open:
+/// it may belong to an earlier session.
 ///
 /// # Safety
-/// It has to be this thread's tree.
+/// `tree` must be this thread's tree.
 unsafe fn close_above(tree: *mut Tree, call: *mut Node, now: i64) -> bool {
     // SAFETY: as in `enter`.
     unsafe {

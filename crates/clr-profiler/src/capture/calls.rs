@@ -1,4 +1,4 @@
-//! What threads have of captured calls: those that are open, and where their records go.
+//! Captured calls of threads: the open calls, and the chunks for their records.
 
 use std::{
     alloc::{Layout, alloc_zeroed, handle_alloc_error},
@@ -20,26 +20,26 @@ use crate::{
     signature::Instance,
 };
 
-/// Calls that are open on a thread; those within are not kept.
+/// The maximum number of captured open calls per thread. Calls within these are not captured.
 const MAX_FRAMES: usize = 4096;
-/// In a chunk of calls, behind what all chunks have: its number in its tree, how many calls of the thread are not kept, and,
-/// for the writer, the thread's next older chunk.
+/// Offset in a chunk of calls, after the common header: its number in its tree, the number of the thread's calls that
+/// were not captured, and, for the writer, the thread's next older chunk.
 const SEQUENCE_AT: usize = 40;
 const LOST_AT: usize = 48;
 const OLDER_AT: usize = 56;
 
-/// A call that is open.
+/// An open call.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) function: *const Function,
-    /// The stack pointer at which it was called; 0 if that is not known.
+    /// The stack pointer at which the method was called; 0 if unknown.
     pub(super) called_at: usize,
-    /// Null if its types are not known.
+    /// Null if its types are unknown.
     pub(super) instance: *const Instance,
     pub(super) number: u64,
-    /// How often threads had been stopped when it began.
+    /// The number of thread suspensions when the call began.
     pub(super) suspensions: u64,
-    /// What its by-reference parameters refer to.
+    /// The targets of its by-reference parameters.
     pub(super) references: [usize; MAX_REFERENCES],
 }
 
@@ -49,7 +49,7 @@ impl Frame {
     }
 }
 
-/// A thread's calls.
+/// The captured calls of a thread.
 pub(crate) struct ThreadCalls {
     tree: u64,
     tree_number: u64,
@@ -58,7 +58,7 @@ pub(crate) struct ThreadCalls {
     sequence: u64,
     numbered: u64,
     lost: u64,
-    /// How many calls are open that are not kept: the innermost ones.
+    /// The number of open calls that are not captured: the innermost ones.
     too_deep: usize,
     depth: usize,
     stack_end: usize,
@@ -75,17 +75,17 @@ pub(super) fn start(trace_size: u32) {
     BYTES_LEFT.store(trace_size.into(), Relaxed);
 }
 
-/// A thread gives its tree back.
+/// A thread releases its tree.
 pub(crate) fn end_thread() {
     CALLS.set(null_mut());
 }
 
-/// This thread's; none if it has no tree.
+/// This thread's captured calls; `None` if the thread has no tree.
 #[inline]
 pub(super) fn of_thread() -> Option<&'static mut ThreadCalls> {
     let calls = CALLS.get();
     let calls = if calls.is_null() { begin_thread() } else { calls };
-    // SAFETY: they stay, and this thread alone has them.
+    // SAFETY: they are never freed, and only this thread uses them.
     unsafe { calls.as_mut() }
 }
 
@@ -117,7 +117,7 @@ fn begin_thread() -> *mut ThreadCalls {
     calls
 }
 
-/// Frames of zeros, which come into memory when they are written to.
+/// Zeroed frames; the system provides their memory when they are first written.
 fn no_frames() -> Box<[Frame]> {
     let layout = const { Layout::new::<[Frame; MAX_FRAMES]>() };
     // SAFETY: the size is not zero.
@@ -125,7 +125,7 @@ fn no_frames() -> Box<[Frame]> {
     if frames.is_null() {
         handle_alloc_error(layout);
     }
-    // SAFETY: zeros are frames, and a box of them has that layout.
+    // SAFETY: zeroed frames are valid, and a box of them has that layout.
     unsafe { Box::from_raw(slice_from_raw_parts_mut(frames, MAX_FRAMES)) }
 }
 
@@ -133,7 +133,7 @@ fn no_frames() -> Box<[Frame]> {
 pub(super) fn is_on_stack(address: usize) -> bool {
     let here = 0_u8;
     let calls = CALLS.get();
-    // SAFETY: as of `of_thread`; it is a number that is read.
+    // SAFETY: as in `of_thread`; only a number is read.
     let end = if calls.is_null() { 0 } else { unsafe { (*calls).stack_end } };
     (std::ptr::from_ref(&here).addr()..end).contains(&address)
 }
@@ -166,7 +166,7 @@ impl ThreadCalls {
         innermost.is_some_and(|innermost| innermost.called_at != 0 && innermost.called_at <= called_at)
     }
 
-    /// The innermost open call, if that is so.
+    /// Removes the innermost open call, if [`Self::has_gone`].
     pub(super) fn pop_gone(&mut self, called_at: usize) -> Option<Frame> {
         if !self.has_gone(called_at) {
             return None;
@@ -176,21 +176,21 @@ impl ThreadCalls {
         self.frames.get(self.depth).copied()
     }
 
-    /// The innermost open call, if one of the function's is open that was called there.
+    /// Removes the innermost open call, if a call of the function at that stack pointer is open.
     pub(super) fn pop(&mut self, function: &'static Function, called_at: usize) -> Option<Frame> {
         if self.too_deep > 0 {
             self.too_deep -= 1;
             return None;
         }
         let open = self.frames.get(..self.depth)?;
-        // Of a call that is open still, nothing is left but itself.
+        // The call is still open, so only calls within it have ended.
         let open = if called_at == 0 { open } else { open.split_at(self.depth.saturating_sub(1)).1 };
         open.iter().rev().position(|frame| std::ptr::eq(frame.function, function))?;
         self.depth -= 1;
         self.frames.get(self.depth).copied()
     }
 
-    /// A record that begins; none if there is no room.
+    /// Begins a record; `None` if there is no room.
     pub(super) fn record(&mut self, kind: u8, signature: u32, number: u64) -> Option<Record> {
         loop {
             // SAFETY: chunks stay mapped, and this thread alone writes to its own.
@@ -207,7 +207,7 @@ impl ThreadCalls {
         }
     }
 
-    /// A new chunk, or the oldest again.
+    /// A new chunk, or the oldest one, to be overwritten.
     #[cold]
     fn next_chunk(&mut self) -> Option<()> {
         let block = BLOCK as i64;
@@ -218,14 +218,14 @@ impl ThreadCalls {
             self.lose();
             return None;
         }
-        // SAFETY: as of `record`; the header has room for these, aligned.
+        // SAFETY: as in `record`; the header has room for these fields, aligned.
         unsafe {
             let link = |chunk: *mut Chunk| chunk.byte_add(OLDER_AT).cast::<*mut Chunk>();
             if chunk == self.oldest {
                 let next = link(chunk).read();
-                // Others can write to the file.
+                // Other processes can write to the file, so the value is checked.
                 self.oldest = if profile_file::is_chunk(next) { next } else { chunk };
-                // What others read of it is whole or nothing.
+                // Readers see a complete chunk, or an empty one.
                 (*chunk).used.store(CHUNK_HEADER as u64, Release);
             }
             if self.chunk.is_null() {
@@ -242,13 +242,13 @@ impl ThreadCalls {
         Some(())
     }
 
-    /// A call is not kept.
+    /// Counts a call that is not captured.
     fn lose(&mut self) {
         if self.chunk.is_null() {
             self.lost += 1;
             return;
         }
-        // SAFETY: as of `record`.
+        // SAFETY: as in `record`.
         unsafe {
             let lost = self.chunk.byte_add(LOST_AT).cast::<u64>();
             lost.write(lost.read() + 1);
@@ -256,11 +256,11 @@ impl ThreadCalls {
     }
 }
 
-/// Where this thread's stack ends, seen from its top.
+/// The highest address of this thread's stack.
 #[cfg(target_os = "linux")]
 fn stack_end() -> Option<usize> {
     let (mut start, mut size) = (null_mut(), 0);
-    // SAFETY: the attributes are made, read and given back as they should be.
+    // SAFETY: the attributes are initialized, read and destroyed in order.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
@@ -279,7 +279,7 @@ fn stack_end() -> Option<usize> {
         fn GetCurrentThreadStackLimits(low: *mut usize, high: *mut usize);
     }
     let (mut low, mut high) = (0, 0);
-    // SAFETY: the numbers are the call's to write.
+    // SAFETY: the call writes both numbers.
     unsafe { GetCurrentThreadStackLimits(&mut low, &mut high) };
     Some(high)
 }

@@ -1,4 +1,4 @@
-//! A record of a call, while it is written: in its place, and never beyond it.
+//! A call's record, written in place and never beyond its maximum size.
 
 use std::sync::atomic::{
     AtomicU64,
@@ -7,24 +7,24 @@ use std::sync::atomic::{
 
 use profile::calls::{kind, record, unread};
 
-/// Units of a string that are kept.
+/// The number of UTF-16 code units of a string that are kept.
 const MAX_UNITS: u32 = 256;
-/// What stands for a value that there is no room for.
+/// The size of the marker for a value without room.
 const UNREAD_SIZE: usize = 2;
 
-/// A record: bytes from `start` on, of which those before `at` are written.
+/// A record: its bytes from `start` to `at` are written.
 pub(super) struct Record {
     start: *mut u8,
     at: *mut u8,
     end: *mut u8,
-    /// Where its size is counted.
+    /// The counter of the chunk's used bytes.
     used: *const AtomicU64,
-    /// How much room is left for what has no room.
+    /// The number of bytes reserved for markers of values without room.
     reserve: usize,
     head: Head,
 }
 
-/// What it begins with (docs/profile-format.md).
+/// The fixed head of a record (docs/profile-format.md).
 #[repr(C, packed)]
 struct Head {
     size: u16,
@@ -37,32 +37,33 @@ struct Head {
 
 impl Record {
     /// # Safety
-    /// There have to be `record::MAX_SIZE` bytes that nobody else writes to, and the counter, which this thread alone changes.
+    /// `record::MAX_SIZE` bytes must be available at `start`, with no other writer. Only this thread may change the
+    /// counter.
     pub(super) unsafe fn new(start: *mut u8, used: *const AtomicU64, kind: u8, signature: u32, number: u64) -> Self {
-        // Each value but those that fit may become two bytes: for that many parameters there is room in any case.
+        // Each value without room is replaced by two bytes: this reserve is enough for that many parameters.
         const RESERVE: usize = 512;
         let head = Head { size: 0, kind, what: 0, signature, number, clock: 0 };
-        // SAFETY: the caller's word.
+        // SAFETY: the caller guarantees this.
         let (at, end) = unsafe { (start.add(size_of::<Head>()), start.add(record::MAX_SIZE)) };
         Self { start, at, end, used, reserve: RESERVE, head }
     }
 
-    /// It has that, too: a flag of its head.
+    /// Sets a flag of its head.
     pub(super) fn has(&mut self, what: u8) {
         self.head.what |= what;
     }
 
-    /// It is whole: who reads the file sees it from now on.
+    /// Completes the record: readers of the file see it from now on.
     pub(super) fn end(self, clock: i64) {
         let size = self.at.addr() - self.start.addr();
-        // SAFETY: its place was left free, and needs no alignment; nobody else changes the counter.
+        // SAFETY: the head's place is reserved, and needs no alignment. Only this thread changes the counter.
         unsafe {
             self.start.cast::<Head>().write(Head { size: size as u16, clock, ..self.head });
             (*self.used).store((*self.used).load(Relaxed) + size as u64, Release);
         }
     }
 
-    /// A value as a whole, or that there was no room for it.
+    /// Writes a complete value, or a marker that there was no room for it.
     pub(super) fn whole(&mut self, put: impl FnOnce(&mut Self) -> Option<()>) {
         let before = self.at;
         if put(self).is_none() {
@@ -71,7 +72,7 @@ impl Record {
         }
     }
 
-    /// Why a value is not there: for that there is room.
+    /// Writes the reason why a value was not read. There is always room for it.
     pub(super) fn unread(&mut self, reason: u8) {
         self.reserve = self.reserve.saturating_sub(UNREAD_SIZE);
         let _ = self.try_unread(reason);
@@ -99,29 +100,29 @@ impl Record {
         unsafe { self.copy(bytes.as_ptr().expose_provenance(), bytes.len()) }
     }
 
-    /// A string's length, and the first of its units.
+    /// Writes a string's length, and its first code units.
     ///
     /// # Safety
-    /// There have to be that many.
+    /// `length` units must be at `units_at`.
     pub(super) unsafe fn string(&mut self, length: u32, units_at: usize) -> Option<()> {
         let shown = length.min(MAX_UNITS);
         self.byte(kind::STRING)?;
         self.u32(length)?;
         self.put(&(shown as u16).to_le_bytes())?;
-        // SAFETY: the caller's word.
+        // SAFETY: the caller guarantees this.
         unsafe { self.copy(units_at, 2 * shown as usize) }
     }
 
-    /// Bytes of the program's.
+    /// Copies bytes of the program's memory.
     ///
     /// # Safety
-    /// They have to be there.
+    /// `size` bytes must be at `from`.
     #[inline]
     pub(super) unsafe fn copy(&mut self, from: usize, size: usize) -> Option<()> {
         if self.end.addr() - self.at.addr() < size + self.reserve {
             return None;
         }
-        // SAFETY: there is room for them.
+        // SAFETY: the caller guarantees the source, and there is room for the bytes.
         unsafe {
             std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance::<u8>(from), self.at, size);
             self.at = self.at.add(size);

@@ -1,5 +1,5 @@
-//! AArch64 but for Windows: the function is in x10, the caller's stack pointer in x11. A result is in x0 and x1 or in v0 to v3, the
-//! continuation of a method that the runtime suspends in x2.
+//! AArch64, except Windows: the function is in x10, the caller's stack pointer in x11. A result is in x0 and x1 or in
+//! v0 to v3. The continuation of a method that the runtime suspends is in x2.
 
 use std::arch::{asm, naked_asm};
 
@@ -57,9 +57,9 @@ pub(crate) unsafe extern "C" fn leave() {
     keep_registers_and_call!(on_leave)
 }
 
-/// Calls enter and leave, as a method that does nothing else.
+/// Calls enter and leave, like an empty method.
 pub(crate) fn enter_and_leave(function: &'static Function) {
-    // SAFETY: the stack is aligned for calls; the stubs are called by their convention, which keeps x20.
+    // SAFETY: the stack is aligned for calls. The stubs follow their convention, which preserves x20.
     unsafe {
         asm!(
             "mov x10, x20",

@@ -1,5 +1,5 @@
-//! System V: an implementation's convention, which the JIT follows and no document promises. Enter has the function in r14, for
-//! all registers of arguments are taken, and the caller's stack pointer in r15; leave and tailcall have these in rdi and rsi.
+//! System V: an undocumented convention of the JIT. Enter receives the function in r14, as all argument registers are
+//! in use, and the caller's stack pointer in r15. Leave and tailcall receive these in rdi and rsi.
 
 use std::arch::{asm, naked_asm};
 
@@ -10,7 +10,7 @@ use crate::functions::Function;
 macro_rules! keep_arguments_and_call {
     ([$($move:literal),*], $target:path) => {
         naked_asm!(
-            // Seven, so that with the return address the stack is aligned to 16.
+            // Seven registers: with the return address, the stack is aligned to 16 bytes.
             "push rax",
             "push rcx",
             "push rdx",
@@ -57,14 +57,14 @@ pub(crate) unsafe extern "C" fn enter() {
     keep_arguments_and_call!(["mov rdi, r14", "mov rsi, r15"], on_enter)
 }
 
-/// `FunctionTailcall3`: arguments may be in their places already.
+/// `FunctionTailcall3`: the arguments may already be in place.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn tailcall() {
     keep_arguments_and_call!([], on_leave)
 }
 
-/// `FunctionLeave3`: a result is in rax and rdx, in xmm0 and xmm1, or in one of each; the continuation of a method that the runtime
-/// suspends is in rcx.
+/// `FunctionLeave3`: a result is in rax and rdx, in xmm0 and xmm1, or in one of each. The continuation of a method
+/// that the runtime suspends is in rcx.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave() {
     naked_asm!(
@@ -86,7 +86,7 @@ pub(crate) unsafe extern "C" fn leave() {
     )
 }
 
-/// `FunctionEnter3WithInfo`: the runtime's own stub keeps registers, but not those of floating point before .NET 5.
+/// `FunctionEnter3WithInfo`: the runtime's own stub saves registers, but not the floating-point ones before .NET 5.
 #[unsafe(naked)]
 pub(crate) extern "C" fn enter_with_info(_function: &'static Function, _info: usize) {
     keep_arguments_and_call!([], capture::on_enter)
@@ -104,9 +104,9 @@ pub(crate) extern "C" fn tailcall_with_info(_function: &'static Function, _info:
     keep_arguments_and_call!([], capture::on_tailcall)
 }
 
-/// Calls enter and leave, as a method that does nothing else.
+/// Calls enter and leave, like an empty method.
 pub(crate) fn enter_and_leave(function: &'static Function) {
-    // SAFETY: the stack is aligned for calls; the stubs are called by their convention, which keeps r14 and r15.
+    // SAFETY: the stack is aligned for calls. The stubs follow their convention, which preserves r14 and r15.
     unsafe {
         asm!(
             "mov r15, rsp",

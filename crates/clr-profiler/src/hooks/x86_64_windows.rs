@@ -1,4 +1,5 @@
-//! Windows: the function is in rcx, the caller's stack pointer in rdx, and the callee has 32 bytes of the caller's stack for itself.
+//! Windows: the function is in rcx, the caller's stack pointer in rdx. The caller reserves 32 bytes of its stack for
+//! the callee.
 
 use std::arch::{asm, naked_asm};
 
@@ -47,8 +48,8 @@ pub(crate) unsafe extern "C" fn tailcall() {
     keep_arguments_and_call!(on_leave)
 }
 
-/// `FunctionLeave3`: a result is in rax or xmm0. rcx had the function; where a method ends that the runtime suspends, the caller finds
-/// its continuation there: none.
+/// `FunctionLeave3`: a result is in rax or xmm0. rcx held the function; at the end of a method that the runtime
+/// suspends, the caller reads its continuation from rcx: none.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave() {
     naked_asm!(
@@ -65,9 +66,9 @@ pub(crate) unsafe extern "C" fn leave() {
     )
 }
 
-/// Calls enter and leave, as a method that does nothing else.
+/// Calls enter and leave, like an empty method.
 pub(crate) fn enter_and_leave(function: &'static Function) {
-    // SAFETY: the stack is aligned for calls; the stubs are called by their convention, which keeps r12.
+    // SAFETY: the stack is aligned for calls. The stubs follow their convention, which preserves r12.
     unsafe {
         asm!(
             "mov rcx, r12",

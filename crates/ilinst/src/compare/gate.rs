@@ -51,7 +51,7 @@ enum Op {
     Unequal,
 }
 
-/// What is compared with: in milliseconds, pieces, or percent.
+/// The limit of a comparison: in milliseconds, a count, or percent.
 #[derive(Clone, Copy, Debug)]
 struct Number {
     value: f64,
@@ -59,7 +59,7 @@ struct Number {
     is_percent: bool,
 }
 
-/// What an expression was true of.
+/// An expression and the item for which it is true.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Finding {
@@ -78,7 +78,7 @@ impl fmt::Display for Finding {
 }
 
 impl Gate {
-    /// What it is true of.
+    /// The items for which it is true.
     pub(super) fn findings(&self, comparison: &Comparison) -> Vec<Finding> {
         let methods = comparison.methods.iter().map(Some).filter(|_| !self.is_of_program);
         let program = self.is_of_program.then_some(None);
@@ -86,7 +86,7 @@ impl Gate {
         asked.map(|method| self.finding(method, comparison)).collect()
     }
 
-    /// What it asks of methods.
+    /// The metrics of methods that it uses.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         self.root.columns(&mut |column| match column {
@@ -174,7 +174,7 @@ impl Number {
             (true, false) => change.change,
             (false, _) => change.new,
         };
-        // What is within noise is no change, whatever the medians are.
+        // A difference within noise is no change, whatever the medians are.
         let value = if self.is_change && !change.counts { 0.0 } else { value };
         match op {
             Op::More => value > self.value,

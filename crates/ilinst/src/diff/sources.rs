@@ -1,4 +1,4 @@
-//! What is compared: two files, the assemblies of two folders or packages, or what git has of one file.
+//! The sides of a comparison: two files, the assemblies of two folders or packages, or git's versions of one file.
 
 use std::{
     cell::RefCell,
@@ -19,13 +19,13 @@ use crate::{failure::Failure, inputs::assemblies};
 const LARGEST: u64 = 256 << 20;
 /// Nor may all of them: that is what is read, one after another.
 const LARGEST_PACKAGE: u64 = 4 << 30;
-/// What git has for a file that is on one side alone.
+/// The path that git passes for the missing side of a file.
 const NOTHING: &str = "/dev/null";
 
 /// An assembly that can be read.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// What it is called in what is shown.
+    /// The name shown in the output.
     pub(super) shown: String,
     /// The file; of what is in a package, the package.
     pub(super) path: PathBuf,
@@ -79,7 +79,7 @@ impl Source {
     }
 }
 
-/// What is on both sides, or on one.
+/// A source on each side, or on one only.
 pub(super) type Pair = (Option<Source>, Option<Source>);
 
 /// The pairs that two arguments mean: themselves, or what is in them by its path there.
@@ -100,7 +100,7 @@ pub(super) fn pairs(old: &Path, new: &Path) -> Result<Vec<Pair>, Failure> {
     }
 }
 
-/// What git passes to a command that shows how a file differs: its name, then of either side a file, its hash, its mode.
+/// The arguments of git's external diff command: a name, then the file, hash and mode of each side.
 pub(super) fn of_git(name: &Path, old: &Path, new: &Path) -> Pair {
     let side = |prefix: &str, path: &Path| {
         (path != Path::new(NOTHING)).then(|| Source { shown: format!("{prefix}/{}", name.display()), ..Source::file(path) })

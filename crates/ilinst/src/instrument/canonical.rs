@@ -1,5 +1,5 @@
-//! What `ilinst instrument` says to MSBuild and editors: each warning on a line of its own, with the file it is about.
-//! What ends a run is said in that form anyway.
+//! The output of `ilinst instrument` for MSBuild and editors: each warning on its own line, with its file. Errors
+//! that end a run always have that form.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! What build engines want to know: which files were written, and of which they were made.
+//! Lists for build engines: the written files, and the files they were made from.
 
 use std::{
     collections::HashSet,

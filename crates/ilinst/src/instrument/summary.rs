@@ -1,4 +1,4 @@
-//! What `ilinst instrument` says when it is done.
+//! The final output of `ilinst instrument`.
 
 use std::{
     io::Write,
@@ -88,7 +88,7 @@ const SHOWN_FINDINGS: usize = 10;
 /// Woven files of a folder shown, likewise.
 const SHOWN_FILES: usize = 20;
 
-/// What to say of a run.
+/// The summary of a run.
 pub(super) struct Summary<'a> {
     /// The request's one folder.
     pub(super) folder: Option<&'a Path>,
@@ -176,7 +176,7 @@ impl Summary<'_> {
         Ok(())
     }
 
-    /// What else is to be said of a folder's files: what is the same of many, once.
+    /// Prints the other notes on a folder's files. A note common to many files is printed once.
     fn print_rest(&self, files: &[FileReport], out: &mut impl Write) -> anyhow::Result<()> {
         let mut shown = 0;
         let mut same: Vec<(String, Vec<&FileReport>)> = Vec::new();

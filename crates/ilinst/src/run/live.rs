@@ -66,7 +66,7 @@ impl Opts {
         ended_with(code)
     }
 
-    /// Which methods are recorded, and how, of what the options for a folder say; what the profiler cannot do is refused.
+    /// The methods to record, from the options for a folder. Options that the profiler does not support are refused.
     pub(super) fn recording(&self, folder: &Path, is_for_tests: bool) -> anyhow::Result<(Weaving, Recording)> {
         let mut weaving = self.weave.resolve(&[folder])?;
         weaving.options.projects_alone = is_for_tests;
@@ -98,7 +98,7 @@ impl Opts {
         }
         match self.command.split_first() {
             _ if found.is_ok() => Ok((found.as_ref().map(Program::at_home).map_err(Clone::clone)?, found.ok())),
-            // What starts .NET somewhere among what it starts.
+            // A command that may start .NET in a child process.
             Some((first, rest)) if !Path::new(first).is_dir() => {
                 let mut command = Command::new(first);
                 command.args(rest);

@@ -1,4 +1,4 @@
-//! What becomes of the profile of a program that was run, or attached to.
+//! Reports and stores the profile of a program that was run, or attached to.
 
 use std::{
     env, fs,
@@ -116,11 +116,11 @@ impl Reporting {
     }
 }
 
-/// What was recorded.
+/// The recorded profiles.
 pub(crate) struct Seen {
     path: PathBuf,
     profile: Profile,
-    /// What was written for a browser.
+    /// The HTML page that was written.
     page: Option<PathBuf>,
     /// How many processes more wrote profiles.
     others: usize,
@@ -129,7 +129,7 @@ pub(crate) struct Seen {
 /// Where the program's profiles go.
 pub(crate) struct Profiles {
     folder: PathBuf,
-    /// What the program is told of it.
+    /// The value of the program's output variable.
     variable: Option<PathBuf>,
     /// A folder that goes with this.
     temporary: Option<Temporary>,

@@ -1,4 +1,4 @@
-//! What `ilinst verify` prints: findings as text, JSON or SARIF.
+//! The output of `ilinst verify`: findings as text, JSON or SARIF.
 
 use std::{io::Write, path::Path, time::Duration};
 
@@ -17,7 +17,7 @@ pub(super) struct Checked<'p> {
     pub(super) known: Option<usize>,
 }
 
-/// What the text says beside the findings.
+/// The parts of the text output besides the findings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// Whether more than one file: then each finding says where.

@@ -20,7 +20,7 @@ const UNTIL_OPEN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5
 const INTERVAL: Duration = Duration::from_millis(20);
 /// A socket's path has so many bytes at most (unix(7), `sun_path`, less its zero).
 const LONGEST_PATH: usize = 107;
-/// What keeps a runtime from opening its port, if it is 0.
+/// Variables that disable a runtime's port if they are 0.
 const SWITCHES: [&str; 4] =
     ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC"];
 
