@@ -215,7 +215,6 @@ pub(crate) const PROGRAMS: [Program; 10] = [
             ("Todos.Store::All", 5),
             ("Todos.Store::Find", 4),
             ("Todos.Store::Title", 15),
-            ("Todos.Todo::.ctor", 15),
         ],
     },
     Program {
