@@ -32,18 +32,15 @@ fn regex(pattern: &str) -> Regex {
 
 /// All that help leads to.
 pub(crate) fn commands() -> Commands {
-    let (option, command) = (regex(r"(?m)^ +(-\w)?(?:, )?(--[a-z-]+)?(?:[ =\[]|$)"), regex(r"(?m)^  ([a-z]+)"));
+    let (option, command) = (regex(r"(?m)^ +(-\w)?(?:, )?(--[a-z-]+)?(?:[ =\[]|$)"), regex(r"(?m)^  ([a-z]+) "));
     let (mut commands, mut left) = (Commands::new(), vec![String::new()]);
     while let Some(words) = left.pop() {
         let help = printed(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
-        let (_, options) = help.split_once("\nOptions:\n").unwrap_or_else(|| panic!("{words}: {help}"));
+        let (before, options) = help.split_once("\nOptions:\n").unwrap_or_else(|| panic!("{words}: {help}"));
         let options = option.captures_iter(options.split("\nExamples:").next().unwrap_or_default());
         let names = options.flat_map(|option| [1, 2].map(|group| option.get(group).map(|name| name.as_str().to_owned())));
-        if let Some((_, inner)) = help.split_once("\nCommands:\n") {
-            let inner = inner.split("\n\n").next().unwrap_or_default();
-            let inner = command.captures_iter(inner).map(|inner| inner[1].to_owned()).filter(|inner| inner != "help");
-            left.extend(inner.map(|inner| format!("{words} {inner}").trim().to_owned()));
-        }
+        let inner = command.captures_iter(before).map(|inner| inner[1].to_owned()).filter(|inner| inner != "help");
+        left.extend(inner.map(|inner| format!("{words} {inner}").trim().to_owned()));
         commands.insert(words, names.flatten().collect());
     }
     assert!(commands.len() > 20 && commands["cache clear"].contains("--help"), "{commands:?}");

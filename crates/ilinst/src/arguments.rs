@@ -17,42 +17,41 @@ use crate::{
 /// Which methods, and how.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SelectionArgs {
-    /// Weave only what the pattern names (may be repeated): a glob over Namespace.Type::Method, where * is anything;
-    /// without :: it names types; `Type::Method(int, *)` has these parameters; `re:` before a regular expression;
-    /// `[Assembly]Type` names an assembly too; `attribute:NAME`, `kind:async` (accessor, constructor, generated, iterator,
-    /// lambda), `visibility:public`, `il:100..`, `file:src/*.cs` say what methods are
-    #[arg(long, value_name = "PATTERN")]
+    /// Instrument only methods that match (repeatable), as 'Shop.*' or 'Shop.Order::Load'; see `ilinst help patterns`
+    #[arg(help_heading = "Methods", long, value_name = "PATTERN")]
     pub(crate) include: Vec<Pattern>,
 
-    /// Leave alone what the pattern names (may be repeated); wins over --include
-    #[arg(long, value_name = "PATTERN")]
+    /// Skip methods that match (repeatable); wins over --include
+    #[arg(help_heading = "Methods", long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<Pattern>,
 
-    /// Weave what is left alone by default, too: trivial accessors, short bodies, what the compiler made without a body of
-    /// the user's
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    /// Instrument trivial accessors, short methods and compiler-generated members too, which are skipped by default
+    #[arg(help_heading = "Methods", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) all: Option<bool>,
 
-    /// Skip methods with at most so many bytes of IL that have no loop, and call nothing or only methods that are skipped;
-    /// 0: none [default: 24]
-    #[arg(long, conflicts_with = "all", value_name = "N")]
+    /// Skip methods with at most N bytes of IL that contain no loop and call only skipped methods; 0 disables this [default:
+    /// 24]
+    #[arg(help_heading = "Methods", long, conflicts_with = "all", value_name = "N")]
     pub(crate) min_il: Option<u32>,
 
     #[command(flatten)]
     pub(crate) hot: HotArgs,
 
-    /// Put probes around calls of what the pattern names in other assemblies (may be repeated), beside those that wait, which
-    /// have them by default: Join, Wait, lock, reads ...; `none` switches these off
-    #[arg(long, value_name = "PATTERN")]
+    /// Also time calls of these methods in assemblies that are not instrumented (repeatable)
+    ///
+    /// Blocking calls of the base library, such as Join, Wait, lock and socket reads, are always timed; `none` switches that
+    /// off.
+    #[arg(help_heading = "Recording", long, value_name = "PATTERN")]
     pub(crate) calls: Vec<CallsWord>,
 
     #[command(flatten)]
     pub(crate) hooks: HookArgs,
 
-    /// Keep each call with its time (`calls`), and by commas its arguments (`args`), what it returned (`return`), what it was
-    /// called on (`this`), what its handlers caught and what left it (`exception`): `report --calls` shows them; `none`: nothing;
-    /// `tostring`: of objects and structs what their ToString says, which runs then
-    #[arg(long, value_name = "WHAT")]
+    /// Record each call with its time (calls), arguments (args), result (return), instance (this) or exception (exception)
+    ///
+    /// Separate words by commas; `report --calls` shows the calls. `tostring` records objects and structs as the text that
+    /// their ToString returns: it runs in your program. `none` records no single calls.
+    #[arg(help_heading = "Recording", long, value_name = "WHAT")]
     pub(crate) capture: Option<Captured>,
 
     #[command(flatten)]
@@ -62,12 +61,12 @@ pub(crate) struct SelectionArgs {
 /// Which `ilinst.toml`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ConfigArgs {
-    /// The file of options, if it is not the ilinst.toml in the input's folder or the next one above it
-    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    /// Use this file of options instead of the nearest ilinst.toml
+    #[arg(help_heading = "Options file", long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Take no ilinst.toml into account
-    #[arg(long)]
+    /// Ignore ilinst.toml
+    #[arg(help_heading = "Options file", long)]
     pub(crate) no_config: bool,
 }
 
@@ -77,30 +76,28 @@ pub(crate) struct WeaveArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
 
-    /// Weave all assemblies of a folder, also those of the framework, which are left as they are by default;
-    /// `--include '[System.Xml]*'` names one
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    /// Instrument the framework's assemblies of a folder too; to choose one, --include '[System.Xml]*'
+    #[arg(help_heading = "Methods", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) all_assemblies: Option<bool>,
 
-    /// Sign strong names again with this key pair (may be repeated), as `sn -k` writes one
-    #[arg(long, value_name = "FILE")]
+    /// Sign assemblies again with this key pair, as `sn -k` writes it (repeatable)
+    #[arg(help_heading = "Instrumented files", long, value_name = "FILE")]
     pub(crate) snk: Vec<PathBuf>,
 
-    /// Keep the input's layout and put what is new behind it, though the image could be laid out anew
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    /// Keep the layout of the file and append a section, instead of laying the file out anew
+    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) keep_layout: Option<bool>,
 
-    /// Put the tracker's types into each woven assembly, so that nothing goes beside it
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    /// Put the tracker into each instrumented assembly instead of beside it
+    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) embed: Option<bool>,
 
-    /// Put the names of instrumented methods into each assembly, for programs that are compiled to native code, or trimmed and
-    /// published as a single file
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    /// Store the names of instrumented methods in each assembly, for programs that are trimmed or compiled to native code
+    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) names: Option<bool>,
 
-    /// Exit with 4 if a method that should have been woven was left alone
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    /// Exit with 4 if a method could not be instrumented
+    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub(crate) strict: Option<bool>,
 }
 

@@ -20,15 +20,18 @@ use crate::{
     terminal::complain,
 };
 
-/// Weave methods of a program that runs, for a while, and show what they did: it goes on as it was.
+/// Profile a running .NET process for a given time, then remove the probes again
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(|argument| {
+    let is_hidden = NOT_APPLICABLE.contains(&argument.get_long().unwrap_or_default());
+    argument.hide(is_hidden)
+}))]
 pub(crate) struct Opts {
-    /// The program's process id; it has to run on .NET Core 3.1 or later
+    /// The process id of a program on .NET Core 3.1 or later
     #[arg(value_name = "PID")]
     process: u32,
 
-    /// How long methods stay woven: seconds, or a number with ms, s, m or h, up to a week (168h)
+    /// How long to record: seconds, or a number with ms, s, m or h, up to 168h
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = time_of_attachment)]
     duration: Duration,
 
@@ -44,11 +47,17 @@ Examples:
   ilinst attach 4711 --include 'Shop.*' --for 30s
   ilinst attach 4711 --for 2m --tree
 
-What is woven is what is loaded then, in memory: no file changes. A call that runs already is seen when the method is called \
-next. Ctrl-C ends it early. When it is over, methods are what they were; the profiler stays \
-in the program, as its runtime lets none go that compiled methods anew, and waits to be attached to again. As under --live --hooks, steps \
-of async methods are calls of their own, and waiting counts as running time. Skipped and reported: assemblies that can be unloaded \
-(collectible), and runtime-async methods.";
+Methods of all loaded assemblies are instrumented in memory; no file changes. A call that is already running is not recorded. Ctrl-C ends \
+the recording early.
+
+Afterwards the methods are restored. The idle profiler library stays loaded, because .NET cannot unload it; you can attach again.
+
+Steps of async methods count as calls, and waiting counts as running time. Collectible assemblies and runtime-async methods are skipped \
+and reported.";
+
+/// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
+const NOT_APPLICABLE: [&str; 10] =
+    ["calls", "capture", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -74,6 +83,11 @@ impl Opts {
     }
 
     fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
+        let weaving = self.weave.resolve(&[])?;
+        if let Some(option) = NOT_APPLICABLE.into_iter().find(|option| weaving.is_given(&format!("--{option}"))) {
+            let text = format_args!("--{option} does not apply to attach, which records calls and times of methods in memory");
+            return Err(Failure::usage(text).into());
+        }
         let (profiler, noted) = (ClrProfiler::find()?, signals.note());
         let came = Cell::new(None);
         let is_given_up = || {
@@ -86,15 +100,16 @@ impl Opts {
             return Err(Failure::not_an_assembly(text).into());
         }
         let Some(port) = DiagnosticsPort::of(self.process, &is_given_up)? else { return by_signal() };
-        let weaving = self.weave.resolve(&[])?;
         let mut options = weaving.options.weave;
         if options.all_hooks().any(|hooks| hooks.methods().next().is_some()) || options.capture.calls {
-            let text = "attach counts and times calls alone: --enter, --leave-call and --capture are for run and instrument";
+            let text = "attach records calls and times of methods: ilinst.toml or --leave names hooks or values, which are for run and instrument";
             return Err(Failure::usage(text).into());
         }
         options.calls.waits = false;
         if !options.calls.named.is_empty() {
-            return Err(Failure::usage("attach weaves methods, not calls: not with --calls").into());
+            return Err(
+                Failure::usage("attach records calls of methods it instruments: --calls is for run and instrument").into()
+            );
         }
         let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
         let mut said = vec![

@@ -13,7 +13,7 @@ use crate::{
     text::{count, size},
 };
 
-/// Show the programs that `ilinst run` has woven and keeps, the latest used first; or remove them.
+/// List the instrumented programs that `ilinst run` keeps, or delete them
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -27,18 +27,17 @@ pub(crate) struct Opts {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Remove all but those that programs run in
+    /// Delete all programs that are not running
     Clear,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst cache                 what is kept, and where
+  ilinst cache                 the programs that are kept, and their folder
   ilinst cache clear
 
-The cache is the folder ilinst-cache, in the folder that ILINST_CACHE names, else in the user's folder for caches. Nothing beside \
-it is removed, but programs that an older ilinst kept there. Of one program, what was woven of its four latest builds \
-or with other options is kept, and nothing that was not used for 30 days.";
+The cache is the folder ilinst-cache in the folder that ILINST_CACHE names, or else in the user's folder for caches. Only its \
+entries are deleted. `ilinst run` keeps four builds of a program at most, and deletes entries that were not used for 30 days.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

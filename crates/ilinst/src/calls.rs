@@ -21,18 +21,18 @@ use crate::{
 /// Which calls are shown.
 #[derive(Args, Debug, Default)]
 pub(crate) struct CallArgs {
-    /// Show single calls with the values that `--capture` kept, in the order in which they began; those of --method,
-    /// and of a --phase those that began in it
-    #[arg(long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "sort", "csv", "html", "watch"])]
+    /// Show single calls with the values that --capture recorded, in the order in which they began
+    #[arg(help_heading = "Report", long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "sort", "csv", "html", "watch"])]
     calls: bool,
 
-    /// Of these, calls whose values are so: 'count > 3 && name == "x"', of parameters, `this`, `return`, their fields
-    /// (order.Total) and .Length
-    #[arg(long = "where", value_name = "CONDITION", requires = "calls")]
+    /// Show only calls that meet a condition, as 'count > 3 && name == "x"'
+    ///
+    /// Use parameter names, `this`, `return`, their fields (order.Total), and .Length.
+    #[arg(help_heading = "Report", long = "where", value_name = "CONDITION", requires = "calls")]
     condition: Option<Condition>,
 
-    /// Of these, those that took longest first
-    #[arg(long, requires = "calls")]
+    /// Show the slowest calls first
+    #[arg(help_heading = "Report", long, requires = "calls")]
     slow: bool,
 }
 

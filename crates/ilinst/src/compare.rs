@@ -33,15 +33,15 @@ use crate::{
     text::percent,
 };
 
-/// Compare profiles: what became slower, faster, new or gone.
+/// Compare profiles, and fail a build if a method became slower
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The base: a profile, or a folder of profiles, which are its runs
+    /// The base: a profile, or a folder with the profiles of several runs
     #[arg(required_unless_present = "base", requires = "b", conflicts_with_all = ["base", "new"])]
     a: Option<PathBuf>,
 
-    /// What is held against it
+    /// The new profile or folder, which is compared with the base
     #[arg(conflicts_with_all = ["base", "new"])]
     b: Option<PathBuf>,
 
@@ -49,36 +49,35 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "new")]
     base: Vec<PathBuf>,
 
-    /// The runs that are held against it
+    /// The new runs: profiles, or folders of them
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "base")]
     new: Vec<PathBuf>,
 
-    /// What says whether a method is slower
+    /// The column that decides whether a method is slower
     #[arg(long, value_name = "COLUMN", default_value = Metric::SelfTime.name(), value_parser = by())]
     by: Metric,
 
-    /// A change of less than so many percent does not count [default: 5, and 10 where a side has one run]
+    /// Ignore changes below this percentage [default: 5; 10 if a side has one run]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
 
-    /// Methods that the pattern names, alone (may be repeated); as of `ilinst report`. In HTML, the paths that lead to them
-    /// and what they call
+    /// Compare only methods that match (repeatable); see `ilinst help patterns`
     #[arg(long, value_name = "PATTERN")]
     filter: Vec<MethodPattern>,
 
-    /// Exit with 1 if this is so of any method, or of the program (may be repeated)
+    /// Exit with 1 if this is true of a method or of the program (repeatable)
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Vec<Gate>,
 
-    /// Show one phase of each
+    /// Compare one phase
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
 
-    /// How many methods of each kind to show; 0 for all
+    /// Show at most N methods of each kind; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 
-    /// Where woven files are, which names are taken from
+    /// Read names from the instrumented assemblies in this folder (repeatable)
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 
@@ -86,11 +85,11 @@ pub(crate) struct Opts {
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
 
-    /// Print Markdown, for a pull request
+    /// Print Markdown for a pull request
     #[arg(long)]
     markdown: bool,
 
-    /// Write one HTML file that needs no network: what changed as a flame graph, a table, a tree
+    /// Write one HTML file with the changes as flame graph, table and tree; it needs no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown"])]
     html: Option<PathBuf>,
 }
@@ -103,25 +102,22 @@ Examples:
   ilinst compare before/ after/ --html changes.html
   ilinst compare a/ b/ --markdown --fail-if 'self > +10%' > summary.md
 
-Expressions of --fail-if are asked of each method:
-  self > +10%                                      its own time grew by more
-                                                   than 10 %
-  total > +5ms and calls = +0                      with callees, by more than 5
-                                                   ms a run, at as many calls
-  method ~ 'Shop.*' and p95 > 20ms                 what 95 % of its calls do not
-                                                   exceed is over 20 ms
-  new and self > 1ms                               it was not called before
-or of the program:
+Expressions for --fail-if are checked for each method:
+  self > +10%                                self time grew by more than 10 %
+  total > +5ms and calls = +0                5 ms more, for as many calls
+  method ~ 'Shop.*' and p95 > 20ms           95 % of calls take up to p95
+  new and self > 1ms                         the base has no such method
+or for the program:
   program.running > +5% or program.cpu > 2s
-Columns: self, total, waiting, calls, average, p95, max, exceptions, cpu; of the program running, waiting, elapsed, cpu.
-Units: %, ns, us, ms, s, or none. With a sign it is the change, which has to be more than noise; else the new value.
-Words: slower, faster, new, gone; and, or, not, ( ); ~ holds a name against a pattern.
+Columns: self, total, waiting, calls, average, p95, max, exceptions, cpu. Of the program: running, waiting, elapsed, cpu.
+Units: %, ns, us, ms, s, or none. A value with a sign is a change, which must exceed noise; without a sign, it is the new value.
+Words: slower, faster, new, gone, and, or, not, ( ). `~` matches a name by a pattern.
 
-Methods are the same if assembly, name and signature are: two builds compare. What is compared is the median of the runs. \
-With four runs or more a side, noise is told by the Mann-Whitney U test; with two or three by whether runs lie among the \
-others'; with one not at all.
+A method is slower or faster if its median changed by at least the threshold, and significantly. Significant means: by the \
+Mann-Whitney U test with four or more runs a side; with two or three runs, if the runs of both sides do not overlap; with one run, always. \
+Everything else is reported as the same. Methods are paired by assembly, name and signature.
 
-Exit codes: 0 done; 1 what --fail-if says is so; 2 wrong usage; 3 bad input.";
+Exit codes: 0 done; 1 a --fail-if expression is true; 2 wrong usage; 3 bad input.";
 
 /// The output of `--json`.
 #[derive(Serialize)]

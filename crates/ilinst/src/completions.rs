@@ -3,23 +3,23 @@
 use std::io::Write as _;
 
 use ::instrument::TOOL;
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::{Shell, generate};
 use serde_json::json;
 
 use crate::{
-    Cli,
+    help,
     terminal::{Terminal, print_json},
 };
 
-/// Print what a shell needs to complete command lines of ilinst.
+/// Print a shell completion script
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
     /// The shell
     shell: Shell,
 
-    /// Print the shell's name and its script as JSON, for who installs it
+    /// Print the shell's name and its script as JSON
     #[arg(long)]
     json: bool,
 }
@@ -33,7 +33,7 @@ Examples:
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "ilinst", &mut script);
+        generate(self.shell, &mut help::command(), "ilinst", &mut script);
         if self.json {
             let script = String::from_utf8_lossy(&script);
             print_json(&json!({ "tool": TOOL, "shell": self.shell.to_string(), "script": script }))?;

@@ -16,33 +16,33 @@ use crate::{
     terminal::{Terminal, print_json},
 };
 
-/// Show the options that hold for an input, and where each comes from: the command line, ilinst.toml, or nobody said it.
+/// Show the options that apply to an input, and where each comes from
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// An assembly, or a folder of them
+    /// An assembly, or a folder
     #[arg(default_value = ".", value_name = "INPUT")]
     input: PathBuf,
 
     #[command(flatten)]
     weaving: WeaveArgs,
 
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst config                        what holds in this folder
-  ilinst config bin/app.dll --all      and with this on the command line
+  ilinst config                        the options for this folder
+  ilinst config bin/app.dll --all      with an option on the command line
   ilinst config app.dll --json
 
 An ilinst.toml:
-  exclude = ['*::Dispose']             # options by the names of the flags
+  exclude = ['*::Dispose']             # options have the names of the flags
   min-il = 12
-  [[rule]]                             # of the rules that name a method, the
-                                       last decides
+  [[rule]]                             # the last rule that names a method
+                                       # decides
   include = ['Shop.Legacy.*']
   weave = false                        # also: leave, min-il, all, capture";
 

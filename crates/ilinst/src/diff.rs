@@ -32,15 +32,15 @@ use crate::{
     text::count,
 };
 
-/// Show what differs between two assemblies: the IL of methods, types, members, references, resources.
+/// Compare two assemblies, folders or packages: IL, types, members, references, resources
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The first assembly, as it was before; or a folder or NuGet package (.nupkg)
+    /// The assembly before the change; or a folder, or a NuGet package (.nupkg)
     #[arg(value_name = "BEFORE")]
     old: PathBuf,
 
-    /// The second assembly, as it is after; or a folder or package: what has the same path in both is compared
+    /// The assembly, folder or package after the change
     #[arg(value_name = "AFTER")]
     new: PathBuf,
 
@@ -48,55 +48,54 @@ pub(crate) struct Opts {
     #[arg(hide = true)]
     git: Vec<PathBuf>,
 
-    /// Hide what is exactly what `ilinst instrument` puts in: if nothing is shown, nothing else changed
+    /// Hide the probes that `ilinst instrument` inserts: an empty result means that nothing else changed
     #[arg(long)]
     only_probes: bool,
 
-    /// Compare what the portable PDBs say, too: source lines, locals, scopes, imports, async steps, documents
+    /// Also compare portable PDBs: source lines, locals, scopes, imports, async steps, documents
     #[arg(long)]
     debug_info: bool,
 
-    /// Take types of one name for the same, whichever assemblies they come from: for builds for different frameworks
+    /// Treat types with the same name as equal, whichever assembly they come from
     #[arg(long, conflicts_with = "only_probes")]
     ignore_scopes: bool,
 
-    /// Compare only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the
-    /// method's name alone
+    /// Compare only methods that match (repeatable); see `ilinst help patterns`
     #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::of_methods)]
     methods: Vec<Pattern>,
 
-    /// Compare only types the pattern names, with those within them (may be repeated): a glob over Namespace.Type; `re:`
-    /// before a regular expression
+    /// Compare only types that match, with their nested types (repeatable)
     #[arg(long = "type", value_name = "PATTERN")]
     types: Vec<Pattern>,
 
-    /// Leave out types and methods the pattern names (may be repeated): a glob over Namespace.Type or Namespace.Type::Method
+    /// Leave out types and methods that match (repeatable)
     #[arg(long, value_name = "PATTERN", conflicts_with = "only_probes")]
     exclude: Vec<Pattern>,
 
-    /// Leave out differences of a kind (may be repeated, or several with commas): `mvid` is what each build makes anew (the
-    /// module's id and what names its PDB), `references` the lists of references, `nullable` and `compiler` attributes that
-    /// compilers add by themselves, `debug` attributes for debuggers
+    /// Ignore differences of this kind (repeatable, or separated by commas)
+    ///
+    /// `mvid`: the ids that each build makes anew. `references`: the lists of references. `nullable` and `compiler`: attributes
+    /// that compilers add. `debug`: attributes for debuggers.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ignore(), conflicts_with = "only_probes")]
     ignore: Vec<Ignore>,
 
-    /// Show the totals, and a line for each method that differs
+    /// Show totals, and a line for each method that differs
     #[arg(long)]
     stat: bool,
 
-    /// Show what a compiler would see: what breaks who uses the first, and what is added
+    /// Show changes of the public API: breaking changes and additions
     #[arg(long, conflicts_with_all = ["stat", "only_probes", "debug_info", "methods", "types", "exclude", "ignore"])]
     api: bool,
 
-    /// Print it as JSON; of folders and packages, an array
+    /// Print JSON; an array for folders and packages
     #[arg(long, conflicts_with = "stat")]
     json: bool,
 
-    /// Print it as Markdown, for a comment on a change: a table of types, each type's changes folded
+    /// Print Markdown for a review comment, with a section for each type
     #[arg(long, conflicts_with_all = ["stat", "json", "api"])]
     markdown: bool,
 
-    /// Write it to an HTML file, side by side
+    /// Write a side-by-side HTML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["stat", "json", "markdown", "api"])]
     html: Option<PathBuf>,
 }
@@ -106,26 +105,25 @@ Examples:
   ilinst diff app.dll woven/app.dll --method Shop.Order::Total
       the probes in one method
   ilinst diff app.dll woven/app.dll --only-probes
-      prints nothing: nothing else changed
+      prints nothing if only probes were added
   ilinst diff app.dll woven/app.dll --only-probes --debug-info
-      nor does it in the PDB
+      also checks the PDB
   ilinst diff lib-1.0.dll lib-1.1.dll --stat
   ilinst diff lib-1.0.dll lib-1.1.dll --html changes.html
   ilinst diff lib.1.0.nupkg lib.1.1.nupkg --api
-      what breaks who uses it
+      breaking changes
   ilinst diff build1/ build2/ --ignore mvid
-      nothing, if both were built of the same sources
+      prints nothing if both were built from the same sources
   ilinst diff net48/lib.dll net8.0/lib.dll --ignore-scopes
   ilinst diff a.dll b.dll --json | jq -r '.changes[].name'
   git config diff.ilinst.command 'ilinst diff'
-      with `*.dll diff=ilinst` in .gitattributes: what git shows of assemblies
+      and `*.dll diff=ilinst` in .gitattributes
 
-IL is compared by what it means: tokens by the names they stand for, branches by where they lead. What a compiler made is
-compared with what it made of the same, whatever number it has; what was renamed, moved or given another signature is found
-by likeness, and said to be.
+IL is compared by meaning: tokens by the names they refer to, branches by their targets. Compiler-generated members are paired by the \
+members they belong to. Renamed, moved and changed members are paired by likeness, and marked.
 
-Exit codes: 0 nothing differs; 1 something does; 2 trouble. With --api: 0 nothing that a compiler would see; 10 additions
-alone; 11 something breaks; 2 trouble. As git's external diff: 0; 2 trouble.";
+Exit codes: 0 no difference; 1 differences; 2 error. With --api: 0 no change; 10 additions only; 11 breaking changes; 2 error. As git's \
+external diff: 0; 2 error.";
 
 /// Whether it is what weaving puts beside assemblies.
 fn is_tracker(pair: &Pair) -> bool {

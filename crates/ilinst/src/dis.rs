@@ -30,7 +30,7 @@ use crate::{
 /// No source file is larger than this.
 const MAX_SOURCE: u64 = 1 << 26;
 
-/// Show an assembly, or some of its types and methods, as IL assembly.
+/// Disassemble assemblies, types or methods to IL
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -38,22 +38,19 @@ pub(crate) struct Opts {
     #[arg(value_name = "ASSEMBLY", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// Show only types the pattern names (may be repeated): a glob over Namespace.Type, where * is anything; `re:`
-    /// before a regular expression
+    /// Show only types that match (repeatable); see `ilinst help patterns`
     #[arg(long = "type", value_name = "PATTERN")]
     types: Vec<Pattern>,
 
-    /// Show only methods the pattern names (may be repeated): a glob over Namespace.Type::Method, or over the method's
-    /// name alone
+    /// Show only methods that match (repeatable); see `ilinst help patterns`
     #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::of_methods)]
     methods: Vec<Pattern>,
 
-    /// Write to a file, and the embedded resources beside it, where an assembler looks for them; of several assemblies or a
-    /// folder, to a folder, as NAME.il
+    /// Write to a file, with the embedded resources beside it; for several assemblies, NAME.il files in a folder
     #[arg(short, long, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
 
-    /// Show each method's address and the size of its code
+    /// Show the address and size of each method body
     #[arg(long)]
     offsets: bool,
 
@@ -61,47 +58,45 @@ pub(crate) struct Opts {
     #[arg(long)]
     bytes: bool,
 
-    /// Show tokens
+    /// Show metadata tokens
     #[arg(long)]
     tokens: bool,
 
-    /// Show what a tool for text can compare, such as git: labels that do not shift, no addresses, nothing that each build makes
-    /// anew
+    /// Leave out what differs in each build (addresses, ids), and use labels that do not shift, for text tools such as git
     #[arg(long, conflicts_with_all = ["offsets", "bytes", "tokens"])]
     stable: bool,
 
-    /// Show source lines, which the PDB names: beside the assembly, in it, or --pdb
+    /// Show source lines, found by the PDB
     #[arg(long)]
     source: bool,
 
-    /// The PDB of the assembly, if it is not beside it
+    /// The PDB of the assembly, if it is not beside or inside it
     #[arg(long, value_name = "FILE")]
     pdb: Option<PathBuf>,
 
-    /// Where source files are, if they are not where they were when the PDB was made
+    /// The folder of the source files, if they have moved since the build
     #[arg(long, value_name = "DIR", requires = "source")]
     source_root: Option<PathBuf>,
 
-    /// Print it as JSON: the text of each assembly, or what was written
+    /// Print JSON: the text of each assembly, or the files that were written
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst dis app.dll                               all of it; in a terminal
-                                                   through $PAGER, in colours
+  ilinst dis app.dll                               in a terminal, by $PAGER
   ilinst dis app.dll --type Shop.Order
   ilinst dis app.dll --method Shop.Order::Total --bytes --tokens
   ilinst dis app.dll --method Total --source --source-root src/
-  ilinst dis app.dll -o il/app.il                  with its resources; then: cd
-                                                   il && ilasm /dll app.il
-  ilinst dis publish/ -o il/                       every assembly of a folder
+  ilinst dis app.dll -o il/app.il                  then: cd il && ilasm /dll
+                                                   app.il
+  ilinst dis publish/ -o il/                       each assembly of a folder
   git config diff.il.textconv 'ilinst dis --stable'
-                                                   with `*.dll diff=il` in
+                                                   and `*.dll diff=il` in
                                                    .gitattributes
 
-The text is what Mono's ilasm takes. What it cannot take is shown as a comment.";
+Mono's ilasm assembles the text. Parts that it cannot assemble are comments.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

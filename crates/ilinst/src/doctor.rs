@@ -20,11 +20,11 @@ use crate::{
     text::count,
 };
 
-/// Say why a woven program left no profile, or not all of one, and what to do about it.
+/// Find out why a profile is missing or incomplete, and what to do
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// Folders of programs, woven assemblies, profiles (.ilprof), processes by their ids; the current folder if there is none
+    /// Program folders, instrumented assemblies, profiles (.ilprof) or process ids; default: the current folder
     #[arg(value_name = "FOLDER|FILE|PID")]
     paths: Vec<PathBuf>,
 
@@ -32,21 +32,17 @@ pub(crate) struct Opts {
     #[arg(long)]
     json: bool,
 
-    /// Run this to its end, and look at what it loads and at the profile that it leaves
+    /// Run this command, and examine what it loads and the profile it writes
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst doctor woven/                            is all there that a woven
-                                                  program needs?
-  ilinst doctor app-4711.ilprof                   what is not in this profile,
-                                                  and why
-  ilinst doctor woven/ app-4711.ilprof            which woven assemblies did not
-                                                  run?
-  ilinst doctor -- dotnet woven/app.dll --once    run it, and see what it loads
-                                                  and leaves
+  ilinst doctor woven/                            is the folder complete?
+  ilinst doctor app-4711.ilprof                   what is missing, and why?
+  ilinst doctor woven/ app-4711.ilprof            which assemblies did not run?
+  ilinst doctor -- dotnet woven/app.dll --once    run it, and examine it
 
 Exit codes: 0 nothing is wrong; 1 findings.";
 

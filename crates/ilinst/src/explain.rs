@@ -19,7 +19,7 @@ use crate::{
     terminal::{Terminal, complain, print_json},
 };
 
-/// Say why methods are woven or left alone, and which option or rule decided it.
+/// Explain why methods are instrumented or skipped, and which option or rule decides
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -27,25 +27,24 @@ pub(crate) struct Opts {
     #[arg(value_name = "ASSEMBLY")]
     input: PathBuf,
 
-    /// Which methods: a glob over Namespace.Type::Method, or over the method's name alone
+    /// A pattern for methods: Namespace.Type::Method, or a method name
     #[arg(value_name = "METHOD", value_parser = Pattern::of_methods)]
     method: Pattern,
 
     #[command(flatten)]
     selection: SelectionArgs,
 
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst explain app.dll Shop.Order::Total    is it woven, and by which line of
-                                              ilinst.toml?
-  ilinst explain app.dll get_Name             every method of that name
+  ilinst explain app.dll Shop.Order::Total    with the line of ilinst.toml
+  ilinst explain app.dll get_Name             each method with that name
   ilinst explain app.dll 'Shop.*::*' --json
-  ilinst explain app.dll Total --min-il 40    what this option would make of it
+  ilinst explain app.dll Total --min-il 40    the effect of an option
 
 Exit code 1: no method has that name.";
 

@@ -23,84 +23,84 @@ use crate::{
     terminal::{Terminal, complain, print_json},
 };
 
-/// Write a profile in the format of another tool: flame graphs, timelines, pprof.
+/// Convert a profile for pprof, speedscope, Perfetto, flame graphs, or tables
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// What woven programs write (.ilprof), or ids of processes; else the newest here or in the temporary folder. Several
-    /// only into a folder
+    /// Profiles (.ilprof), or process ids; default: the newest profile. Several need a folder as output
     #[arg(value_name = "FILE|PID")]
     profiles: Vec<PathBuf>,
 
-    /// The format; else what the name of the output says
+    /// The format; default: by the extension of the output
     #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "output")]
     to: Option<Format>,
 
-    /// Where to; - for standard output. Else there for text in a pipe, or beside you, as NAME.folded. In a folder, or what
-    /// ends in a slash, rows are put as a table partitioned by date: date=2026-01-31/RUN.parquet
+    /// The file to write, `-` for standard output, or a folder
+    ///
+    /// In a folder, rows become a table partitioned by date: date=2026-01-31/RUN.parquet. Without this option, text goes to a
+    /// pipe, and other output to NAME.FORMAT in the current folder.
     #[arg(short, long, value_name = "FILE|FOLDER")]
     output: Option<PathBuf>,
 
-    /// What the numbers of folded stacks are: self time and waiting in ns, or calls
+    /// The numbers of folded stacks: self time in ns, waiting time in ns, or calls
     #[arg(long, value_name = "NAME", value_parser = measures(), default_value = "self")]
     value: Measure,
 
-    /// Begin folded stacks with their thread
+    /// Begin folded stacks with the thread
     #[arg(long)]
     threads: bool,
 
-    /// Write paths of at most N calls, and add up deeper ones in a frame that says so; 0 for any number [default: as many as
-    /// keep the output within 2 KiB a path]. For folded, pprof, csv and parquet, which write each path from its beginning
+    /// Write at most N levels of a call path; 0 for all
+    ///
+    /// The default keeps the output below 2 KiB a path. Applies to folded, pprof, csv and parquet, which write each path from
+    /// its root. A frame marks where deeper calls were added up.
     #[arg(long, value_name = "N")]
     max_depth: Option<usize>,
 
-    /// Export a phase alone: from the mark of this name to the next
+    /// Export one phase: from the mark with this name to the next mark
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
 
-    /// Export what was recorded: with the probes' own time, and with what compilers made without a body of the user's
+    /// Export times with the measuring overhead, and compiler-generated methods as they were recorded
     #[arg(long)]
     raw: bool,
 
-    /// In rows: what the run is called; else by program, host, process and time
+    /// In rows: the name of the run; default: program, host, process and time
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
 
-    /// In rows: the machine that the program ran on; else this one
+    /// In rows: the machine of the program; default: this machine
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
 
-    /// In rows: which release of the program it was; else the version of its assembly
+    /// In rows: the release of the program; default: the version of its assembly
     #[arg(long, value_name = "NAME")]
     release: Option<String>,
 
-    /// Where woven files are, which names are taken from; else where the program loaded them, and beside the profile
+    /// Read names from the instrumented assemblies in this folder (repeatable)
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 
-    /// Print nothing but errors and what is exported
+    /// Print only errors and exported text
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print what was written as JSON; to export as JSON, --to json
+    /// Print the names of written files as JSON; for JSON output, use --to json
     #[arg(long, requires = "output", conflicts_with = "quiet")]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst export app-1234.ilprof --to speedscope    app-1234.speedscope.json, for
+  ilinst export app-1234.ilprof --to speedscope    for
                                                    https://www.speedscope.app
-  ilinst export app-1234.ilprof -o app.pb.gz       go tool pprof -http :
-                                                   app.pb.gz
+  ilinst export app-1234.ilprof -o app.pb.gz       for go tool pprof
   ilinst export --to folded | inferno-flamegraph > app.svg
-  ilinst export *.ilprof --to parquet -o lake/     rows for DuckDB, Spark,
-                                                   Trino: docs/fleet.md
-  ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev;
-                                                   of ILINST_MODE=trace, each
-                                                   call as it was
+  ilinst export *.ilprof --to parquet -o lake/     for DuckDB, Spark, Trino
+  ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev
 
-Names of files tell formats: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet.";
+Extensions: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet. A profile recorded with ILINST_MODE=trace has each \
+call in the trace.";
 
 fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| Format::named(&name).ok_or("no format"))

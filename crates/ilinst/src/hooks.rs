@@ -15,23 +15,27 @@ use crate::failure::Failure;
 /// Which hooks methods have; a rule has them too.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HookArgs {
-    /// Call this where methods begin, in place of the tracker: FILE!Namespace.Type::Method, a public static method, whose
-    /// parameters say what it is passed
-    #[arg(long, value_name = "HOOK", conflicts_with = "preset")]
+    /// Call this method of yours at the start of methods, instead of the tracker
+    ///
+    /// Write FILE!Namespace.Type::Method: a public static method, whose parameter names choose the values it gets.
+    #[arg(help_heading = "Your own hooks", long, value_name = "HOOK", conflicts_with = "preset")]
     pub(crate) enter: Option<HookName>,
 
-    /// How the leave probe is reached: `finally`, a block that runs however the method ends (the default), or `return`, before
-    /// each ret, smaller, but an exception passes it by; or a hook, which is called there
-    #[arg(long, value_name = "MODE|HOOK")]
+    /// Place the leave probe in a `finally` block (the default), or before each `return`; or call a method of yours
+    ///
+    /// `return` makes smaller code, but records no end for a call that an exception leaves.
+    #[arg(help_heading = "Recording", long, value_name = "MODE|HOOK")]
     pub(crate) leave: Vec<LeaveWord>,
 
-    /// Call this hook where an exception is caught
-    #[arg(long, value_name = "HOOK", conflicts_with = "preset")]
+    /// Call this method of yours when an exception is caught
+    #[arg(help_heading = "Your own hooks", long, value_name = "HOOK", conflicts_with = "preset")]
     pub(crate) handle: Option<HookName>,
 
-    /// Hooks that go together: `activity` makes spans (System.Diagnostics.ActivitySource, .NET 8), `coverage` counts calls,
-    /// `classic=FILE` calls ProfileInfoTracker.WhenEnteringMethod and WhenLeavingMethod of an assembly; `tracker`: none
-    #[arg(long, value_name = "PRESET")]
+    /// Use prepared hooks: `activity` (OpenTelemetry spans), `coverage` (call counts), `classic=FILE`, or `tracker` (no hooks)
+    ///
+    /// `activity` needs .NET 8 and System.Diagnostics.ActivitySource. `classic` calls WhenEnteringMethod and WhenLeavingMethod
+    /// of the type ProfileInfoTracker in FILE.
+    #[arg(help_heading = "Your own hooks", long, value_name = "PRESET")]
     pub(crate) preset: Option<Preset>,
 }
 

@@ -11,13 +11,12 @@ use crate::{failure::Failure, profiles};
 /// Which methods, by profiles.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HotArgs {
-    /// Weave only what an earlier profile shows to matter: methods with 1 % of the time of what ran longest, callees and
-    /// waiting included
-    #[arg(long, value_name = "PROFILE")]
+    /// Instrument only methods that took at least 1 % of the time of the slowest one in an earlier profile
+    #[arg(help_heading = "Methods", long, value_name = "PROFILE")]
     pub(crate) only_hot: Option<PathBuf>,
 
-    /// Leave alone what an earlier profile shows to be mostly probe, or to be called too often to be timed
-    #[arg(long, value_name = "PROFILE")]
+    /// Skip methods whose time in an earlier profile was mostly measuring overhead
+    #[arg(help_heading = "Methods", long, value_name = "PROFILE")]
     pub(crate) except_noise: Option<PathBuf>,
 }
 

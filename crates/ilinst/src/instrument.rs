@@ -21,7 +21,7 @@ use crate::{
     terminal::{Terminal, progress_bar},
 };
 
-/// Weave enter and leave probes into assemblies.
+/// Write instrumented copies of assemblies, or of a folder
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -29,11 +29,11 @@ pub(crate) struct Opts {
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Where to write: a folder; for one input a file, if it is named like an assembly (.dll, .exe)
+    /// The folder to write to; for one input, also a file name that ends in .dll or .exe
     #[arg(short, long, value_name = "DIR|FILE")]
     output: Option<PathBuf>,
 
-    /// Weave files where they are; the originals are kept beside them, and `ilinst restore` puts them back
+    /// Replace the files, and keep the originals for `ilinst restore`
     #[arg(long, conflicts_with = "output")]
     in_place: bool,
 
@@ -44,35 +44,37 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "FILE")]
     pdb: Option<PathBuf>,
 
-    /// Copy the files that a named input needs to start: runtimeconfig.json, deps.json, .config, and the assemblies beside it
-    /// that it refers to, with their PDBs and satellites [default: true for a program, false for a library]
+    /// Also copy the files that the input needs to start [default: true for a program, false for a library]
+    ///
+    /// These are runtimeconfig.json, deps.json, .config, and referenced assemblies beside the input, with their PDBs and
+    /// satellites.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     copy_dependencies: Option<bool>,
 
     #[command(flatten)]
     lists: ListArgs,
 
-    /// Do everything but write
+    /// Write no files
     #[arg(long)]
     dry_run: bool,
 
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 
-    /// How messages are written
+    /// The format of messages
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "json")]
     message_format: MessageFormat,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Print every method that was left alone, and why
+    /// Print each skipped method with the reason
     #[arg(short, long)]
     verbose: bool,
 
-    /// How many threads weave; the output does not depend on it [default: as many as there are processors]
+    /// Use N threads [default: one for each processor]; the output is the same for any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 }
@@ -93,18 +95,18 @@ Examples:
       writes woven/app.dll, its manifest and the tracker
   ilinst instrument app.dll lib.dll -o woven/
   ilinst instrument publish/ -o publish-woven/
-      every assembly of a folder; the rest is copied
+      instruments each assembly of a folder, and copies the other files
   ilinst instrument app.dll -o woven/ --include 'Shop.*' --exclude '*::get_*'
   ilinst instrument app.dll -o woven/ --include '[Shop.*]*' --exclude 're:::get'
   ilinst instrument publish/ --in-place
-      and later: ilinst restore publish/
+      to undo this: ilinst restore publish/
   ilinst instrument lib.dll -o woven/ --snk lib.snk
-      signed again with your own key
+      signed with your key
   ilinst instrument app.dll --dry-run -v
-      what would be left alone, and why
+      shows the methods that would be skipped, and why
 
-Run the result as you would run the original. When it ends it writes <program>-<pid>.ilprof to the current \
-folder, or to where the environment variable ILINST_OUTPUT says; show it with `ilinst report`.";
+Run the result as you run the original. It writes <program>-<pid>.ilprof to its working directory, or to the path in the environment \
+variable ILINST_OUTPUT. `ilinst report` shows it.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

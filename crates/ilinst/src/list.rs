@@ -20,7 +20,7 @@ use crate::{
     terminal::{Terminal, print_json},
 };
 
-/// Show types and methods with their tokens, what would be woven or is, and what else there is to be found.
+/// List types and methods of assemblies, and show which would be instrumented
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -31,23 +31,23 @@ pub(crate) struct Opts {
     #[command(flatten)]
     selection: SelectionArgs,
 
-    /// Print methods alone, one a line with its full name
+    /// Print methods only, one a line, with full names
     #[arg(long)]
     methods: bool,
 
-    /// Print the assemblies, modules and native libraries it refers to
+    /// Print the referenced assemblies, modules and native libraries
     #[arg(long)]
     refs: bool,
 
-    /// With --refs: the types and members it uses of each, too
+    /// With --refs, also print the types and members that are used
     #[arg(short, long, requires = "refs")]
     verbose: bool,
 
-    /// Print string literals, and where they are used
+    /// Print string literals and where they are used
     #[arg(long)]
     strings: bool,
 
-    /// Print custom attributes, what they are on and what they are given
+    /// Print custom attributes with their targets and arguments
     #[arg(long)]
     attributes: bool,
 
@@ -55,11 +55,11 @@ pub(crate) struct Opts {
     #[arg(long)]
     il_size: bool,
 
-    /// What to sort by
+    /// Sort by this key
     #[arg(long, value_enum, default_value_t, value_name = "KEY")]
     sort: Sort,
 
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -67,16 +67,14 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst list app.dll
-  ilinst list publish/ --methods                   of every assembly of a folder
-  ilinst list app.dll --include 'Shop.*'           what this pattern would weave
+  ilinst list publish/ --methods                   each assembly of a folder
+  ilinst list app.dll --include 'Shop.*'           the effect of a pattern
   ilinst list app.dll --methods | grep Order       full names with tokens
-  ilinst list app.dll --il-size --sort size        the largest types and methods
-                                                   first
-  ilinst list app.dll --refs -v                    what it uses of which
-                                                   assembly
+  ilinst list app.dll --il-size --sort size        the largest first
+  ilinst list app.dll --refs -v                    used types and members
   ilinst list app.dll --strings | grep -i password
-  ilinst list woven/app.dll                        which methods are woven, and
-                                                   with which options
+  ilinst list woven/app.dll                        instrumented methods, and
+                                                   the options used
   ilinst list app.dll --json | jq '.types[].methods[].decision'";
 
 /// `--sort`.

@@ -19,6 +19,7 @@ mod duration;
 mod explain;
 mod export;
 mod failure;
+mod help;
 mod hooks;
 mod hot;
 mod inputs;
@@ -29,6 +30,7 @@ mod man;
 mod merge;
 mod method_pattern;
 mod output;
+mod patterns;
 mod profiles;
 mod report;
 mod response_file;
@@ -45,97 +47,117 @@ mod verify;
 mod view;
 
 use control::{mark, pause, reset, resume};
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser;
+use clap::{
+    Parser,
+    error::ErrorKind::{self, DisplayHelpOnMissingArgumentOrSubcommand as HELP_WITHOUT_ARGUMENTS},
+};
 
 use crate::{
     failure::{EXIT_USAGE, Failure, is_closed},
     terminal::{complain, complain_in_lines, in_output},
 };
 
-/// Measures .NET programs that no profiler can be attached to: weaves enter and leave probes into built assemblies.
+/// Profile .NET programs by adding timing code to the compiled assemblies.
 #[derive(Parser, Debug)]
-#[command(name = "ilinst", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "ilinst", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods left alone under --strict.
-@FILE stands for the arguments in a file, one a line.
+const EXAMPLES: &str = "\
+Examples:
+  ilinst run -- dotnet app.dll              run a program, and report its time
+  ilinst instrument app.dll -o woven/       write an instrumented program
+  ilinst report app-1234.ilprof             show the profile that it wrote
+  ilinst help patterns                      how to choose methods
 
-Try:
-  ilinst run -- dotnet app.dll              what a program of yours does with
-                                            its time; also: dotnet run, test
-  ilinst instrument app.dll -o woven/       weave a program; run woven/app.dll
-                                            as you would app.dll
-  ilinst report app-1234.ilprof             what it did with its time";
+Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods not instrumented (--strict).
+@FILE stands for the arguments in a file, one a line.";
 
-/// One line a subcommand: its module, its variant and where it is run from.
+/// A line for each subcommand: its variant and its module, which has the name of the command.
 macro_rules! subcommands {
-    ($($(#[$doc:meta])* $variant:ident = $module:ident)*) => {
+    ($($heading:literal { $($(#[$doc:meta])* $variant:ident = $module:ident)* })*) => {
         #[derive(clap::Subcommand, Debug)]
-        enum Command { $($(#[$doc])* $variant($module::Opts),)* }
+        enum Command { $($($(#[$doc])* $variant($module::Opts),)*)* }
+
+        /// The groups of the commands in the help.
+        const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($module)),*]),)*];
 
         fn run(command: Command) -> anyhow::Result<u8> {
-            match command { $(Command::$variant(opts) => opts.run(),)* }
+            match command { $($(Command::$variant(opts) => opts.run(),)*)* }
         }
     };
 }
 subcommands! {
-    /// Weave a program, run it, and show what it did with its time
-    Run = run
-    /// Weave methods of a program that runs, for a while, and show what they did
-    Attach = attach
-    /// Weave probes into assemblies, or into every assembly of a folder
-    Instrument = instrument
-    /// Show an assembly's types and methods, and what would be woven
-    List = list
-    /// Say why a method is woven or left alone, and which option or rule decided it
-    Explain = explain
-    /// Show the options that hold for an input, and where each comes from
-    Config = config
-    /// Show an assembly, or some of its types and methods, as IL assembly
-    Dis = dis
-    /// Show what differs between two assemblies, such as one before and after weaving
-    Diff = diff
-    /// Show the profile that a woven program wrote, or is writing
-    Report = report
-    /// Compare profiles: what became slower, faster, new or gone
-    Compare = compare
-    /// Write a profile in the format of another tool
-    Export = export
-    /// Merge the profiles of many processes into one
-    Merge = merge
-    /// Say why there is no profile, or not all of one
-    Doctor = doctor
-    /// Show call paths that other tools added up
-    View = view
-    /// Copy the profile of a program while it runs on
-    Snapshot = snapshot
-    /// Let a running program record nothing
-    Pause = pause
-    /// Let it record again
-    Resume = resume
-    /// Begin a running program's profile anew
-    Reset = reset
-    /// Begin a phase of a running program, by name
-    Mark = mark
-    /// Put back the originals of what was woven in place
-    Restore = restore
-    /// Show or clear what `run` has woven and keeps
-    Cache = cache
-    /// Write the tracker alone
-    Tracker = tracker
-    /// Check assemblies against the rules of ECMA-335
-    Verify = verify
-    /// Print what a shell needs to complete command lines
-    Completions = completions
-    /// Write the manual's pages
-    #[command(hide = true)]
-    Man = man
+    "Record a profile" {
+        /// Run a program instrumented, and report where its time went
+        Run = run
+        /// Write instrumented copies of assemblies, or of a folder
+        Instrument = instrument
+        /// Restore the originals of files that were instrumented in place
+        Restore = restore
+        /// Profile a running .NET process for a given time
+        Attach = attach
+    }
+    "Read profiles" {
+        /// Show a profile as a table, a call tree, threads, or an HTML page
+        Report = report
+        /// Compare profiles, and fail a build if a method became slower
+        Compare = compare
+        /// Convert a profile for pprof, speedscope, Perfetto, or tables
+        Export = export
+        /// Merge the profiles of many processes into one profile
+        Merge = merge
+        /// Show folded stacks or a Parquet table as a tree or flame graph
+        View = view
+        /// Find out why a profile is missing or incomplete
+        Doctor = doctor
+    }
+    "Control a running program" {
+        /// Copy the profile of a running program
+        Snapshot = snapshot
+        /// Stop recording
+        Pause = pause
+        /// Continue recording
+        Resume = resume
+        /// Discard the recorded times, and begin again
+        Reset = reset
+        /// Begin a named phase
+        Mark = mark
+    }
+    "Inspect assemblies" {
+        /// List types and methods, and show which would be instrumented
+        List = list
+        /// Explain why methods are instrumented or skipped
+        Explain = explain
+        /// Disassemble to IL
+        Dis = dis
+        /// Compare two assemblies, folders or packages
+        Diff = diff
+        /// Check assemblies against the rules of ECMA-335
+        Verify = verify
+    }
+    "Set up" {
+        /// Show the options that apply, and where each comes from
+        Config = config
+        /// List or delete the instrumented programs that `run` keeps
+        Cache = cache
+        /// Write the tracker, the library that instrumented programs load
+        Tracker = tracker
+        /// Print a shell completion script
+        Completions = completions
+    }
+    "Hidden" {
+        /// How to choose methods by patterns
+        #[command(hide = true)]
+        Patterns = patterns
+        /// Write the manual pages
+        #[command(hide = true)]
+        Man = man
+    }
 }
 
 fn main() -> ExitCode {
@@ -143,22 +165,22 @@ fn main() -> ExitCode {
         return exit(started.map_err(Into::into).and_then(run::by_sdk));
     }
     // Windows' shells leave globs to the program.
-    exit(response_file::expand(wild::args_os()).map_err(Into::into).and_then(|arguments| match Cli::try_parse_from(arguments) {
+    exit(response_file::expand(wild::args_os()).map_err(Into::into).and_then(|arguments| match Cli::try_parse_from(&arguments) {
         Ok(cli) => run(cli.command),
-        Err(error) => say(&error),
+        Err(error) => print_instead(&error, &arguments),
     }))
 }
 
-/// Help and version are no errors; what is wrong with the arguments may be in the name of a file.
-fn say(error: &clap::Error) -> anyhow::Result<u8> {
-    if error.use_stderr() {
-        let text = error.render().to_string();
-        // With a number, as all that is wrong has.
-        complain_in_lines(&text.replacen("error: ", "ilinst: error ILI0015: ", 1));
+/// Prints help, the version, or an error in the arguments.
+fn print_instead(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<u8> {
+    if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | HELP_WITHOUT_ARGUMENTS) {
+        // An argument may be the name of a file, with characters that a terminal would obey.
+        complain_in_lines(&format!("ilinst: {}", error.render()));
         return Ok(EXIT_USAGE);
     }
-    error.print().map_err(|error| in_output(&error))?;
-    Ok(0)
+    let shown = help::command().try_get_matches_from(arguments).err();
+    shown.as_ref().unwrap_or(error).print().map_err(|error| in_output(&error))?;
+    Ok(if error.use_stderr() { EXIT_USAGE } else { 0 })
 }
 
 fn exit(result: anyhow::Result<u8>) -> ExitCode {

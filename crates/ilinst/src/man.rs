@@ -6,21 +6,21 @@ use std::{
 };
 
 use ::instrument::failure::about;
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::{Cli, failure::Failure};
+use crate::{failure::Failure, help};
 
-/// Write the manual's pages, one for each command.
+/// Write the manual pages, one for each command
 #[derive(Args, Debug)]
 pub(crate) struct Opts {
-    /// Where to
+    /// The folder to write to
     folder: PathBuf,
 }
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let mut command = Cli::command().disable_help_subcommand(true);
+        let mut command = help::command().disable_help_subcommand(true);
         command.build();
         let made = fs::create_dir_all(&self.folder).and_then(|()| write_pages(&command, &self.folder));
         made.map_err(|error| Failure::unwritable(about(&self.folder, &error)))?;

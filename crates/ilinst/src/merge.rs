@@ -25,11 +25,11 @@ use crate::{
     text::{count, size},
 };
 
-/// Merge the profiles of many processes into one, which all commands read.
+/// Merge the profiles of many processes into one profile
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// Profiles (.ilprof), or folders of them, and of what lies below
+    /// Profiles (.ilprof), or folders, which are searched with their subfolders
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
 
@@ -37,19 +37,19 @@ pub(crate) struct Opts {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Leave out what is no profile, or cannot be read, and say so
+    /// Leave out unreadable files, and report them
     #[arg(long)]
     keep_going: bool,
 
-    /// How many threads to use; else as many as there are processors
+    /// Use N threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print what was written as JSON
+    /// Print the result as JSON
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 }
@@ -60,10 +60,9 @@ Examples:
   ilinst merge web-1.ilprof web-2.ilprof worker-*.ilprof -o service.ilprof
   ilinst report all.ilprof --tree
 
-Paths that are the same become one; times, calls, histograms and phases are added up, whatever clock they are of. Threads of \
-the same name become one. The order of the inputs changes no byte of the output. Events of ILINST_MODE=trace are left out, and \
-profiles of different modes are not merged. Of different clocks, p50 to p99 are within 25 %. What is in memory is the result, once \
-for each thread.";
+Equal call paths become one: times, calls, histograms and phases are added up. Threads with the same name become one. The order of \
+the inputs does not matter. Profiles of different modes are not merged, and events of ILINST_MODE=trace are left out. With different \
+clocks, p50 to p99 are within 25 %.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

@@ -32,11 +32,11 @@ use crate::{
 /// How often a profile is read that is being watched.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Show a profile: a table of methods, the call tree, threads, and what else can be seen of it.
+/// Show a profile as a table of methods, a call tree, threads, or an HTML page
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// What a woven program writes (.ilprof), or the id of its process; else the newest here, or in the temporary folder
+    /// A profile (.ilprof), or a process id; default: the newest profile in this folder or the temporary folder
     #[arg(value_name = "FILE|PID")]
     profile: Option<PathBuf>,
 
@@ -46,19 +46,19 @@ pub(crate) struct Opts {
     #[command(flatten)]
     calls: CallArgs,
 
-    /// Read it again each second, until the program ends
+    /// Show the profile again each second until the program ends
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     watch: bool,
 
-    /// Print the view as JSON
+    /// Print JSON
     #[arg(long, conflicts_with_all = ["csv", "columns"])]
     json: bool,
 
-    /// Print the view as CSV
+    /// Print CSV
     #[arg(long, conflicts_with = "columns")]
     csv: bool,
 
-    /// Write one HTML file that needs no network: flame graph, table, tree, callers and callees, phases
+    /// Write one HTML file with flame graph, table, tree, callers and phases; it needs no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["view", "threads", "columns", "json", "csv", "watch"])]
     html: Option<PathBuf>,
 }
@@ -69,48 +69,51 @@ pub(crate) struct ShownArgs {
     #[command(flatten)]
     view: ViewArgs,
 
-    /// Leave out paths of the tree that took less than this part of what ran, waited or was awaited [default: 0.1; in JSON and
-    /// CSV 0]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "tree")]
+    /// Hide tree branches below this percentage of the total time [default: 0.1; 0 in JSON and CSV]
+    #[arg(help_heading = "Report", long, value_name = "PERCENT", value_parser = percent, requires = "tree")]
     min_percent: Option<f64>,
 
-    /// In the tree, count calls of a method by itself to the outermost one; the default
-    #[arg(long, requires = "tree", overrides_with = "no_fold_recursion")]
+    /// Show recursive calls as one level of the tree (the default)
+    #[arg(help_heading = "Report", long, requires = "tree", overrides_with = "no_fold_recursion")]
     fold_recursion: bool,
 
-    /// In the tree, show each level of a recursion
-    #[arg(long, requires = "tree", action = ArgAction::SetTrue)]
+    /// Show each level of a recursion in the tree
+    #[arg(help_heading = "Report", long, requires = "tree", action = ArgAction::SetTrue)]
     no_fold_recursion: bool,
 
-    /// Show a phase alone: from the mark of this name to the next
-    #[arg(long, value_name = "NAME")]
+    /// Show one phase: from the mark with this name to the next mark
+    #[arg(help_heading = "Report", long, value_name = "NAME")]
     phase: Option<String>,
 
-    /// Show what was recorded: with the probes' own time, and with what compilers made without a body of the user's
-    #[arg(long)]
+    /// Show times with the measuring overhead, and compiler-generated methods as they were recorded
+    #[arg(help_heading = "Report", long)]
     raw: bool,
 
-    /// Methods that the pattern names, alone (may be repeated): a part of the name, or a glob over all of it; a glob over
-    /// Namespace.Type::Method as metadata has it, `re:` before a regular expression of that; `[Assembly]` may stand before.
-    /// In trees, the paths that lead to them and what they call; of threads, what they did of them, without CPU times
-    #[arg(long, value_name = "PATTERN")]
+    /// Show only methods that match (repeatable); see `ilinst help patterns`
+    ///
+    /// A part of the name is enough. In trees, this keeps paths through a matching method.
+    #[arg(help_heading = "Report", long, value_name = "PATTERN")]
     filter: Vec<MethodPattern>,
 
-    /// What rows are sorted by; in trees, those of the same caller; of --hot-path, what it is hot by
-    #[arg(long, value_name = "COLUMN", default_value = SortBy::SelfTime.name(), value_parser = sort())]
+    /// Sort rows by this column; in trees, the callees of each method
+    #[arg(help_heading = "Report", long, value_name = "COLUMN", default_value = SortBy::SelfTime.name(), value_parser = sort())]
     sort: SortBy,
 
-    /// The columns of the table, by commas: calls, self, self%, total, total%, waiting, average, min, p50, p95, p99, max,
-    /// first, latency, latency-p95, running, awaiting, failures, exceptions, cpu, samples
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
+    /// Show these columns, separated by commas
+    ///
+    /// Columns: calls, self, self%, total, total%, waiting, average, min, p50, p95, p99, max, first, latency, latency-p95,
+    /// running, awaiting, failures, exceptions, cpu, samples.
+    #[arg(help_heading = "Report", long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
     columns: Vec<Column>,
 
-    /// How many rows to show; 0 for all [default: 40; all of trees, in JSON and in CSV]
-    #[arg(long, value_name = "N")]
+    /// Show at most N rows; 0 shows all [default: 40; all in trees, JSON and CSV]
+    #[arg(help_heading = "Report", long, value_name = "N")]
     limit: Option<usize>,
 
-    /// Where woven files are, which names are taken from; else where the program loaded them, and beside the profile
-    #[arg(long, value_name = "FOLDER")]
+    /// Read names from the instrumented assemblies in this folder (repeatable)
+    ///
+    /// By default they are read from where the program loaded them, and from the profile's folder.
+    #[arg(help_heading = "Report", long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 }
 
@@ -118,51 +121,48 @@ pub(crate) struct ShownArgs {
 #[derive(Args, Debug)]
 struct ViewArgs {
     /// Show the call tree
-    #[arg(long, group = "view")]
+    #[arg(help_heading = "Report", long, group = "view")]
     tree: bool,
 
-    /// Show the path that took the most time
-    #[arg(long, group = "view")]
+    /// Show the call path that took the most time
+    #[arg(help_heading = "Report", long, group = "view")]
     hot_path: bool,
 
-    /// Show a method (a pattern as for --filter) with its callers and callees
-    #[arg(long, value_name = "NAME", group = "view")]
+    /// Show one method with its callers and callees
+    #[arg(help_heading = "Report", long, value_name = "NAME", group = "view")]
     method: Option<MethodPattern>,
 
     /// Show threads; with --tree, a tree for each
-    #[arg(long, conflicts_with_all = ["hot_path", "method", "assemblies", "group"])]
+    #[arg(help_heading = "Report", long, conflicts_with_all = ["hot_path", "method", "assemblies", "group"])]
     threads: bool,
 
     /// Show assemblies
-    #[arg(long, group = "view")]
+    #[arg(help_heading = "Report", long, group = "view")]
     assemblies: bool,
 
-    /// Show methods in groups
-    #[arg(long, value_enum, value_name = "BY", group = "view")]
+    /// Show types, namespaces or assemblies instead of methods
+    #[arg(help_heading = "Report", long, value_enum, value_name = "BY", group = "view")]
     group: Option<Group>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst report app-1234.ilprof                    the methods that took the
-                                                   most time themselves
   ilinst report                                    the newest profile
+  ilinst report app-1234.ilprof
   ilinst report 1234 --watch                       process 1234, while it runs
+  ilinst report --tree                             the call tree
+  ilinst report --hot-path                         the slowest call path
+  ilinst report --method Order.Load                callers and callees
+  ilinst report --html profile.html                flame graph, for a browser
   ilinst report --sort calls --limit 0
   ilinst report --columns calls,average,p50,p99,max,first
-  ilinst report --filter Shop.Orders --group type   the types of a namespace
-  ilinst report --tree                             who called whom
-  ilinst report --hot-path                         where the time went
-  ilinst report --method Order.Load                its callers and callees
+  ilinst report --filter Shop.Orders --group type  the types of a namespace
   ilinst report --tree --csv > tree.csv
   ilinst report --calls --method Order.Load --where 'count > 3'
-                                                   calls with their values
-  ilinst report --html profile.html                flame graph and more, for a
-                                                   browser
   ilinst report --json | jq '.methods[] | select(.calls > 1000) | .name'
 
-self and total are what ran: without waiting, without what the probes took (--raw), in percent of all threads. \
-p50 to p99 are within 12 %. Of async methods, all that is by call is from start to completion.";
+self is running time in the method alone, total includes its callees. Both leave out waiting and the measuring overhead. Percentages \
+are of all threads. p50 to p99 are within 12 %. For async methods, times of a call are from its start to its completion.";
 
 /// `--group`.
 #[derive(ValueEnum, Clone, Copy, Debug)]

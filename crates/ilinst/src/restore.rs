@@ -17,7 +17,7 @@ use crate::{
     text::count,
 };
 
-/// Put back the originals of what was woven in place; what was changed since stays as it is.
+/// Restore the originals of files that were instrumented in place
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -25,11 +25,11 @@ pub(crate) struct Opts {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 }
@@ -37,9 +37,9 @@ pub(crate) struct Opts {
 const EXAMPLES: &str = "\
 Examples:
   ilinst instrument publish/ --in-place
-  ilinst restore publish/                  publish/ is again what it was
+  ilinst restore publish/
 
-What was written anew since, as a rebuild does, is left as it is and said, and the exit code is 1.";
+A file that was rebuilt after it was instrumented is kept and reported, and the exit code is 1.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

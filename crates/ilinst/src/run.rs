@@ -34,28 +34,28 @@ use crate::{
     text::count,
 };
 
-/// Weave a program, run it, and show what it did with its time: all that `dotnet app.dll` needs before it.
+/// Run a program instrumented, and report where its time went
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// How the program is started, after `--`: a command with its arguments, an assembly alone, or a folder with a program
+    /// The command that starts the program, after `--`; or an assembly, or a folder with one program
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 
     #[command(flatten)]
     weave: WeaveArgs,
 
-    /// Weave the program where it is, run it there, and put it back when it has ended; else it runs in a copy
+    /// Instrument the program's own folder, and restore it when the program has ended; otherwise a copy is run
     #[arg(long)]
     in_place: bool,
 
-    /// Change no file: instrument methods in the memory of the program when they are loaded, by a profiler in its runtime,
-    /// whatever the program loads or makes while it runs
+    /// Instrument methods in memory when they are loaded, and change no file (.NET Core 3.1 and later)
     #[arg(long, conflicts_with = "in_place")]
     live: bool,
 
-    /// With --live, use the runtime's hooks in place of probes in methods: for programs that load no startup hooks. The steps of
-    /// async methods are calls of their own then, and waiting counts as running
+    /// With --live, use the runtime's enter and leave hooks, for programs that load no startup hooks
+    ///
+    /// Steps of async methods count as calls then, and waiting counts as running time.
     #[arg(long, requires = "live", conflicts_with = "rewrite")]
     hooks: bool,
 
@@ -63,11 +63,11 @@ pub(crate) struct Opts {
     #[arg(long, requires = "live", hide = true)]
     rewrite: bool,
 
-    /// Say what was woven, and where it runs
+    /// Show which assemblies were instrumented and where the program runs
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 
-    /// With --live, record the processes of the .NET SDK, too, as those of `dotnet build`: they are left out otherwise
+    /// With --live, also record the .NET SDK's own processes, such as those of `dotnet build`
     #[arg(long, requires = "live")]
     sdk: bool,
 
@@ -81,25 +81,25 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
+  ilinst run -- dotnet bin/Release/net10.0/app.dll --once
   ilinst run -- dotnet run -c Release -- --once    also: dotnet app.cs
   ilinst run -- dotnet test --filter Name~Order
-  ilinst run -- dotnet bin/Release/net8.0/app.dll --once
   ilinst run -- mono app.exe
-  ilinst run -- bin/Release/net8.0/app             its own host, or the folder
+  ilinst run -- bin/Release/net10.0/app            the program's own host
   ilinst run --include 'Shop.*' --tree -- dotnet app.dll
   ilinst run --html profile.html --open -- dotnet app.dll
-  ilinst run --live -- dotnet app.dll              in memory, on .NET Core 3.1+
-  ilinst run --live --capture args,return -- dotnet app.dll
-  ilinst run --live --hooks -- dotnet app.dll      by hooks of the runtime
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
+  ilinst run --live -- dotnet app.dll              in memory
+  ilinst run --live --capture args,return -- dotnet app.dll
+  ilinst run --live --hooks -- dotnet app.dll
 
-`dotnet run`, `dotnet test` and `dotnet vstest` build as the SDK does alone, and start what they built instrumented; tests run in a \
-copy beside their folder.
+Your program runs as usual: same arguments, environment, working directory, stdin, signals, stdout and exit code. ilinst prints \
+its report to stderr.
 
-The program gets the arguments, environment, current folder, input and signals that it would get alone; its output and \
-exit code are its own, and the report goes to standard error. It runs in a copy of its folder, which `ilinst cache` shows: \
-what it looks for beside itself (AppContext.BaseDirectory) it finds there, and what it writes there stays there; if that \
-matters, --in-place.";
+The program runs from an instrumented copy of its folder, which `ilinst cache` lists. Files that it writes beside its own assembly \
+land in that copy. Use --in-place to instrument the original folder instead.
+
+`dotnet run`, `dotnet test` and `dotnet vstest` build first, and then start the instrumented result.";
 
 impl Opts {
     /// Whether single calls are kept.

@@ -16,19 +16,19 @@ use crate::{
     terminal::{Terminal, print_json},
 };
 
-/// Copy the profile of a program as it is now, while the program runs on.
+/// Copy the profile of a running program
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The profile of a woven program (.ilprof), or its process id
+    /// The profile (.ilprof) of the program, or its process id
     #[arg(value_name = "FILE|PID")]
     target: PathBuf,
 
-    /// Where the copy goes; else beside you, as NAME.1.ilprof, NAME.2.ilprof
+    /// The file to write; default: NAME.1.ilprof, NAME.2.ilprof in the current folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Print what was written as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

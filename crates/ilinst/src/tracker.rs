@@ -13,19 +13,19 @@ use crate::{
     terminal::{Terminal, print_json},
 };
 
-/// Write the tracker alone, which woven programs load from beside them.
+/// Write the tracker, the library that instrumented programs load
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The folder where it goes, which is made if there is none
+    /// The folder to write to; it is made if it is missing
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print what was written as JSON
+    /// Print the result as JSON
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
 }
@@ -35,8 +35,8 @@ Examples:
   ilinst tracker -o lib/               lib/Ilinst.Tracker.dll
   ilinst tracker -o lib/ --json        with its size and SHA-256
 
-`instrument` writes it beside what it weaves; this is for builds that refer to it themselves. A self-contained program \
-may need one of its own, which `instrument` makes of the program's folder.";
+`ilinst instrument` writes the tracker beside its output. Use this command in builds that add the reference themselves. A \
+self-contained program may need a tracker of its own, which `ilinst instrument` makes for the program's folder.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

@@ -26,44 +26,45 @@ use crate::{
     },
 };
 
-/// Check assemblies against the rules of ECMA-335, as runtimes apply them.
+/// Check assemblies against the rules of ECMA-335
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The assemblies, or folders of them
+    /// Assemblies, or folders of them
     #[arg(value_name = "ASSEMBLY", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// Report too what runtimes let pass, and code that is valid and cannot be proved type-safe
+    /// Also report violations that runtimes accept, and code that is valid but not provably type-safe
     #[arg(long)]
     pedantic: bool,
 
-    /// Check the types of values too, and report code that cannot be proved type-safe
+    /// Also check the types of values, and report code that is not provably type-safe
     #[arg(long)]
     types: bool,
 
-    /// Where referenced assemblies are, after the folder of each assembly itself: of a program or of a framework; may be
-    /// repeated. What is not found, of the version asked for or a later one, is taken to fit
+    /// Look for referenced assemblies here too, after the assembly's own folder (repeatable)
+    ///
+    /// Types of an assembly that is not found, in the wanted version or a later one, count as compatible.
     #[arg(long = "ref", value_name = "DIR", requires = "types")]
     references: Vec<PathBuf>,
 
-    /// Report only what this assembly doesn't have: the one before the change; or a folder with them, by name
+    /// Report only findings that this original does not have; or a folder of originals, paired by name
     #[arg(long, value_name = "ORIGINAL")]
     compare: Option<PathBuf>,
 
-    /// How many findings of one rule to report for a file; 0 for all
+    /// Report at most N findings of a rule for each file; 0 for all
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
 
-    /// How many threads check; the output does not depend on it [default: as many as there are processors]
+    /// Use N threads [default: one for each processor]; the output is the same for any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
 
-    /// Print it as SARIF 2.1.0, for code scanning
+    /// Print SARIF 2.1.0, for code scanning
     #[arg(long)]
     sarif: bool,
 }
@@ -73,15 +74,14 @@ Examples:
   ilinst verify app.dll
   ilinst verify app.dll --types --ref packages/ --ref /usr/share/dotnet/shared/
   ilinst verify woven/app.dll --compare app.dll
-      what only the woven one has
+      findings that instrumenting has added
   ilinst verify woven/ --compare publish/
-      every assembly of a folder
+      each assembly of a folder
   ilinst verify woven/*.dll --sarif > verify.sarif
   ilinst verify app.dll --json | jq '.files[].findings[].rule'
 
-Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter \
-stands where the standard has no number. Findings are the same for --compare if rule, member and what the \
-instruction does are: offsets may differ.";
+Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter stands for a rule that the \
+standard does not number. --compare pairs findings by rule, member and instruction; offsets may differ.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

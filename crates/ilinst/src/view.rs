@@ -24,24 +24,25 @@ use crate::{
     text::percent,
 };
 
-/// Show call paths that other tools added up, as of a fleet's day: folded stacks, or rows of Parquet.
+/// Show folded stacks or a Parquet table as a call tree or flame graph
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// Folded stacks, or Parquet (.parquet) with a column path, a list of names, and any of calls, self_ns, waiting_ns,
-    /// cpu_ns, exceptions, samples; - for folded stacks from standard input
+    /// Folded stacks (`-` for standard input), or a Parquet file (.parquet)
+    ///
+    /// A Parquet file has a column `path`, a list of names, and any of calls, self_ns, waiting_ns, cpu_ns, exceptions, samples.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// What the numbers of folded stacks are
+    /// The meaning of the numbers of folded stacks
     #[arg(long, value_name = "NAME", value_parser = measures(), default_value = "self")]
     value: Measure,
 
-    /// Write one HTML file that needs no network: flame graph, table, tree, callers and callees
+    /// Write one HTML file with flame graph, table, tree, callers and callees; it needs no network
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Leave out paths of the tree that took less than this part of what ran or waited
+    /// Hide tree branches below this percentage of the total time
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value_t = 0.1)]
     min_percent: f64,
 
@@ -52,9 +53,8 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
-  ilinst view day.parquet --html day.html          a flame graph of what a query
-                                                   wrote: docs/fleet.md
   ilinst view stacks.folded                        the call tree
+  ilinst view day.parquet --html day.html          the result of a query
   perf script | inferno-collapse-perf | ilinst view - --value samples";
 
 /// No text of call paths is larger, in bytes.

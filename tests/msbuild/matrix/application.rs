@@ -182,7 +182,10 @@ impl<'c> Cell<'c> {
         let options = if self.takes_package() && self.published == Published::Native { &[symbols.as_str()][..] } else { &[] };
         let profile = exact_with(self.program, &self.folder.join(folder.to_owned() + "-profiles"), options);
         healthy(&[&self.folder.join(folder)]);
-        healthy(&[&profile]);
+        // doctor suggests the same option.
+        if options.is_empty() {
+            healthy(&[&profile]);
+        }
     }
 
     /// Whether it takes a library from a package: then that is instrumented when it is packed, and the program's build knows nothing

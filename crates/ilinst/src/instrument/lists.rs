@@ -12,11 +12,11 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 pub(super) struct ListArgs {
-    /// Write what was written and all that was read to a file, as a rule of make or ninja
+    /// Write a make or ninja rule with all files that were written and read
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "in_place"])]
     depfile: Option<PathBuf>,
 
-    /// Write the path of each file that was written to a file, one a line
+    /// Write the paths of all files that were written, one a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "in_place"])]
     output_list: Option<PathBuf>,
 }

@@ -24,27 +24,27 @@ use crate::{
 /// How a profile is shown, and where it stays.
 #[derive(Args, Debug)]
 pub(crate) struct Reporting {
-    /// Keep the profile [default: in the current folder]
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    /// Keep the profile in this folder [default: the current folder]
+    #[arg(help_heading = "Report", long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
     keep: Option<PathBuf>,
 
     /// Show no report
-    #[arg(long)]
+    #[arg(help_heading = "Report", long)]
     no_report: bool,
 
-    /// Write the report as one HTML file, too
-    #[arg(long, value_name = "FILE")]
+    /// Write the report as one HTML file
+    #[arg(help_heading = "Report", long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write the report as JSON, too: standard output and error are the program's
-    #[arg(long, value_name = "FILE")]
+    /// Write the report as JSON to a file
+    #[arg(help_heading = "Report", long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Open the report in a browser; without --html, from the temporary folder
-    #[arg(long)]
+    /// Open the HTML report in a browser
+    #[arg(help_heading = "Report", long)]
     open: bool,
 
-    /// Say nothing but the report and errors
+    /// Print only the report and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
 

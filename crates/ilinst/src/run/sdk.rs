@@ -12,7 +12,9 @@ use clap::Parser as _;
 use launch::{ClrProfiler, Program, Running, SdkCommand, Session, Signals, Started, Temporary, exit_code};
 
 use super::{Opts, Profiles, ended_with};
-use crate::{Cli, arguments::Weaving, failure::Failure, instrument::NOTHING_TO_WEAVE, response_file, say, terminal::complain};
+use crate::{
+    Cli, arguments::Weaving, failure::Failure, instrument::NOTHING_TO_WEAVE, print_instead, response_file, terminal::complain,
+};
 
 /// Does what the SDK has started this for.
 pub(crate) fn by_sdk(started: Started) -> anyhow::Result<u8> {
@@ -26,7 +28,7 @@ pub(crate) fn by_sdk(started: Started) -> anyhow::Result<u8> {
             opts.run()
         }
         Ok(_) => Err(Failure::usage("a session of ilinst run is damaged").into()),
-        Err(error) => say(&error),
+        Err(error) => print_instead(&error, &started.arguments()),
     }
 }
 
