@@ -44,10 +44,10 @@ const PROCESS: &str = "4711";
 /// Makes what examples name, in the order in which it can be made.
 const PREPARE: &str = r#"
 set -e
-mkdir -p base new Game_Data/Managed tests publish bin/Release/net8.0 net48 net8.0 build1 build2 runs/main runs/branch before after a b src home/.zfunc home/.local/share/bash-completion/completions
+mkdir -p base new Game_Data/Managed tests publish bin/Release/net10.0 net48 net8.0 build1 build2 runs/main runs/branch before after a b src home/.zfunc home/.local/share/bash-completion/completions
 cp app.exe app.dll
-printf '#!/bin/sh\nexec dotnet "$(dirname "$0")/app.dll" "$@"\n' > bin/Release/net8.0/app; chmod +x bin/Release/net8.0/app
-for folder in publish bin bin/Release/net8.0 build1 build2; do cp app.dll app.pdb app.runtimeconfig.json $folder/; done
+printf '#!/bin/sh\nexec dotnet "$(dirname "$0")/app.dll" "$@"\n' > bin/Release/net10.0/app; chmod +x bin/Release/net10.0/app
+for folder in publish bin bin/Release/net10.0 build1 build2; do cp app.dll app.pdb app.runtimeconfig.json $folder/; done
 cp app.dll Game_Data/Managed/Assembly-CSharp.dll; cp app.dll app.pdb tests/
 for library in lib-1.0.dll lib-1.1.dll net48/lib.dll net8.0/lib.dll a.dll b.dll; do cp lib.dll $library; done
 for version in 1.0 1.1; do

@@ -21,13 +21,15 @@ const PATTERNS: &str = "\
 A pattern matches Namespace.Type::Method. `*` stands for any text, `?` for one character.
 
   'Shop.*'                   types whose full name begins with Shop.
-  'Shop.Order::Load'         a method, with its lambdas, iterator and async steps
+  'Shop.Order::Load'         a method, with its lambdas and its iterator or
+                             async steps
   'Shop.Order::Load(int, *)' parameters as in C#; here * is any one type
   'Order.Load'               a short name, if nothing else has it
   'Outer.Inner'              a nested type; also Outer/Inner
   'Map<K, V>'                a generic type
   '[Shop.Core]*'             an assembly
-  're:^Shop[.](Order|Cart)::'  a regular expression
+  're:^Shop[.](Cart|Order)::'
+                             a regular expression
   'attribute:Obsolete'       methods with this attribute, or in a type with it
   'kind:async'               also: accessor, constructor, generated, iterator,
                              lambda

@@ -156,7 +156,7 @@ Examples:
   ilinst report --html profile.html                flame graph, for a browser
   ilinst report --sort calls --limit 0
   ilinst report --columns calls,average,p50,p99,max,first
-  ilinst report --filter Shop.Orders --group type  the types of a namespace
+  ilinst report --filter Shop.Orders --group type
   ilinst report --tree --csv > tree.csv
   ilinst report --calls --method Order.Load --where 'count > 3'
   ilinst report --json | jq '.methods[] | select(.calls > 1000) | .name'
