@@ -179,6 +179,29 @@ impl Runtime {
         Some(function)
     }
 
+    /// Whether a function with generic arguments is its method as written, and not compiled for awaits. May wait for a
+    /// garbage collection. True if the runtime does not say.
+    pub(crate) fn is_written(self, function: Id) -> bool {
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, Id, u32, *const Id, *mut Id) -> HResult;
+        let (Some(place), Some(context)) = (self.function(function), self.context(function, 0)) else { return true };
+        let (arguments, mut written) = (context.arguments(), 0);
+        let method = Info::GetFunctionFromTokenAndTypeArgs as usize;
+        // SAFETY: GetFunctionFromTokenAndTypeArgs(ModuleID, mdMethodDef, ClassID, ULONG32, ClassID[], FunctionID*).
+        let result = unsafe {
+            let method = self.0.method::<F>(method);
+            method(
+                self.this(),
+                place.module,
+                place.token,
+                context.class,
+                arguments.len() as u32,
+                arguments.as_ptr(),
+                &mut written,
+            )
+        };
+        done(result).is_none_or(|()| written == function)
+    }
+
     /// Whether methods that return tasks are compiled a second time, for runtime-async methods to await them; not in
     /// .NET 11.
     pub(crate) fn compiles_for_awaits(self) -> bool {
