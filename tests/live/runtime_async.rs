@@ -50,7 +50,7 @@ fn hooks_leave_what_the_runtime_suspends_alone() {
             let profile = profile_in(&work.profiles(&runtime));
             let calls = calls(&profile);
             assert_eq!((calls["App::Count"], calls["App::Plain"], calls["App::Main"]), (counted, 120, 1));
-            // Each instantiation is one call a time, though .NET 10 compiles methods that return tasks twice.
+            // Each instantiation is one call a time, though the runtime compiles methods that return tasks twice.
             let of = |method: &str| calls.iter().filter(|(name, _)| name.ends_with(method)).map(|(_, calls)| calls).sum::<i64>();
             assert_eq!((of("::Known"), of("::Now")), (40, 40), "{options:?} on {}: {calls:?}", runtime.name);
             assert_eq!((open_calls(&profile), profile.end), (0, profile::End::Clean));

@@ -202,10 +202,10 @@ impl Runtime {
         done(result).is_none_or(|()| written == function)
     }
 
-    /// Whether methods that return tasks are compiled a second time, for runtime-async methods to await them; not in
-    /// .NET 11.
+    /// Whether methods that return tasks may be compiled a second time, for runtime-async methods to await them.
+    /// Reading the values of such a compilation ends a program on .NET 11.
     pub(crate) fn compiles_for_awaits(self) -> bool {
-        self.version().is_some_and(|[major, ..]| major == 10)
+        self.version().is_some_and(|[major, ..]| major >= 10)
     }
 
     /// Requests that methods, and methods that inlined them, are recompiled at their next call.
