@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    capture,
     info::{Context, Id, Runtime},
     modules::{Module, Rules},
     plan::{Class, Plans},
@@ -165,12 +166,13 @@ impl Functions {
             Some(module)
         });
         let module = module.as_ref().filter(|module| !module.is_suspended(place.token));
-        // A second compilation of the method, made for awaits, calls the original one.
+        // On .NET 11, the values of an instantiation that is compiled for awaits cannot be read.
         let is_hooked = module.is_some()
-            && (!runtime.compiles_for_awaits() || {
-                let written = runtime.function_of((place.module, place.token));
-                written.map(|written| written == function).or(is_written)?
-            });
+            && match runtime.function_of((place.module, place.token)) {
+                Some(written) => !runtime.calls_original() || written == function,
+                None if runtime.calls_original() || runtime.compiles_for_awaits() && capture::is_on() => is_written?,
+                None => true,
+            };
         let hooked = module.filter(|_| is_hooked).and_then(|module| {
             let method_id = module.method(place.token)?.0;
             let is_generic = signature::is_generic(&module.loaded.metadata, place.token);

@@ -202,10 +202,14 @@ impl Runtime {
         done(result).is_none_or(|()| written == function)
     }
 
-    /// Whether methods that return tasks may be compiled a second time, for runtime-async methods to await them.
-    /// Reading the values of such a compilation ends a program on .NET 11.
+    /// Whether the runtime has runtime-async methods, and compiles methods that return tasks for them.
     pub(crate) fn compiles_for_awaits(self) -> bool {
         self.version().is_some_and(|[major, ..]| major >= 10)
+    }
+
+    /// Whether a compilation for awaits calls the original method; in .NET 11 it has the method's code.
+    pub(crate) fn calls_original(self) -> bool {
+        self.version().is_some_and(|[major, ..]| major == 10)
     }
 
     /// Requests that methods, and methods that inlined them, are recompiled at their next call.
