@@ -9,7 +9,7 @@ static class App
     static int count;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    static void Count() => Interlocked.Increment(ref count);
+    internal static void Count() => Interlocked.Increment(ref count);
 
     static async Task<int> Sum(int times)
     {
@@ -32,8 +32,15 @@ static class App
     static async Task Throws(int number) { await Task.Yield(); Count(); throw new InvalidOperationException(); }
     static async Task<bool> Catches(int number) { try { await Throws(number); return false; } catch (InvalidOperationException) { Count(); return true; } }
 
+    static Task<T> Known<T>(T value) { Count(); return Task.FromResult(value); }
+    static async Task<T> Same<T>(T value) { await Task.Yield(); Count(); return await Known(value); }
+
     static async Task<string> All(int number)
     {
+        if (await Same(number) != number || await Same("text") != "text" || await new Box<long>().Later(5) != 5 || await new Box<string>().Later("text") != "text")
+        {
+            throw new Exception("another value");
+        }
         (long first, double second) = await Pair(number);
         return $"{await Sum(6)} {await Half(number)} {first + second} {await Money(number)} {await Text(number)} {await Catches(number)}";
     }
@@ -51,4 +58,11 @@ static class App
         Console.WriteLine(count);
         return 42;
     }
+}
+
+// Methods of a generic class, by instantiations with and without references.
+class Box<T>
+{
+    public async Task<T> Later(T value) { await Task.Yield(); App.Count(); return await Now(value); }
+    public Task<T> Now(T value) { App.Count(); return Task.FromResult(value); }
 }

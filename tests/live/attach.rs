@@ -340,7 +340,9 @@ fn a_program_that_unloads_goes_on() {
         let copy = work.folder.join("plug-in.exe");
         fs::copy(&app, &copy).expect("it can be copied");
         let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("unloading").arg(&copy));
-        let mut was_skipped = false;
+        let process = child.id();
+        let sockets = || open_files(process).iter().filter(|file| file.starts_with("socket:")).count();
+        let (before, mut was_skipped) = (sockets(), false);
         for time in 0..times {
             let _ = fs::remove_dir_all(work.folder.join("unloading"));
             let mut command = attach(&work, child.id(), "unloading", &["--all", "--for=1ms", "--no-report"]);
@@ -350,6 +352,11 @@ fn a_program_that_unloads_goes_on() {
             was_skipped |= errors.contains("plug-in.exe: it can be unloaded");
         }
         assert!(was_skipped, "{}", runtime.name);
+        until("a program without profiles and sockets of attachments", || {
+            let maps = fs::read_to_string(format!("/proc/{process}/maps")).expect("it runs");
+            let doors = open_files(process).iter().filter_map(|file| instrument::live::door_of(file)).count();
+            (!maps.contains(".ilprof") && sockets() <= before && doors == 1).then_some(())
+        });
         assert!(ended(child) > 0);
     }
 }

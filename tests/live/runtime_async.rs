@@ -50,8 +50,13 @@ fn hooks_leave_what_the_runtime_suspends_alone() {
             let profile = profile_in(&work.profiles(&runtime));
             let calls = calls(&profile);
             assert_eq!((calls["App::Count"], calls["App::Plain"], calls["App::Main"]), (counted, 120, 1));
+            // Each instantiation is one call a time, though the runtime compiles methods that return tasks twice.
+            let of = |method: &str| calls.iter().filter(|(name, _)| name.ends_with(method)).map(|(_, calls)| calls).sum::<i64>();
+            // On .NET 11, values of these are not read, and their calls are not recorded with values.
+            let is_left = runtime.name == ".NET 11" && options == ["--capture=args,return"];
+            assert!(is_left || (of("::Known"), of("::Now")) == (40, 40), "{options:?} on {}: {calls:?}", runtime.name);
             assert_eq!((open_calls(&profile), profile.end), (0, profile::End::Clean));
-            let line = format!("ilinst: skipped: {}: 9 runtime-async methods, which hooks do not follow", app.display());
+            let line = format!("ilinst: skipped: {}: 11 runtime-async methods, which hooks do not follow", app.display());
             let is_rewritten = options == ["--rewrite"];
             assert_eq!(errors.lines().any(|said| said == line), !is_rewritten, "{errors}");
             assert_eq!(calls.get("App::Sum"), is_rewritten.then_some(&20));

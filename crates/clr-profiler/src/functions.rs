@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    capture,
     info::{Context, Id, Runtime},
     modules::{Module, Rules},
     plan::{Class, Plans},
@@ -79,7 +80,15 @@ pub(crate) extern "system" fn map(function: Id, _data: *mut c_void, is_hooked: *
 
 /// The data for a function's hooks; `None` if the function is not hooked.
 pub(crate) fn find(function: Id) -> Option<&'static Function> {
-    functions()?.find(function)
+    let mut known = functions()?;
+    if let Some(hooked) = known.find(function, None) {
+        return hooked;
+    }
+    let runtime = known.runtime;
+    drop(known);
+    // Asked without the lock: it may wait for a garbage collection.
+    let is_written = runtime.is_written(function);
+    functions()?.find(function, Some(is_written)).flatten()
 }
 
 /// A module was loaded.
@@ -144,23 +153,27 @@ pub(crate) fn number_of_class(class: Id) -> Option<u32> {
 }
 
 impl Functions {
-    fn find(&mut self, function: Id) -> Option<&'static Function> {
+    /// Returns `None` if the runtime must be asked first whether the function is the method as written.
+    fn find(&mut self, function: Id, is_written: Option<bool>) -> Option<Option<&'static Function>> {
         if let Some(known) = self.functions.get(&function) {
-            return known.hooked;
+            return Some(known.hooked);
         }
-        let place = self.runtime.function(function)?;
+        let Some(place) = self.runtime.function(function) else { return Some(None) };
         let Self { runtime, rules, plans, status, .. } = self;
         let module = self.modules.entry(place.module).or_insert_with(|| {
             let module = rules.module(plans.modules.get(place.module)?)?;
             report_suspended(&module, status);
             Some(module)
         });
-        let hooked = module.as_ref().and_then(|module| {
-            // A second compilation of the method, made for awaits, calls the original one.
-            let is_written = || runtime.function_of((place.module, place.token)).is_none_or(|written| written == function);
-            if module.is_suspended(place.token) || runtime.compiles_for_awaits() && !is_written() {
-                return None;
-            }
+        let module = module.as_ref().filter(|module| !module.is_suspended(place.token));
+        // On .NET 11, the values of an instantiation that is compiled for awaits cannot be read.
+        let is_hooked = module.is_some()
+            && match runtime.function_of((place.module, place.token)) {
+                Some(written) => !runtime.calls_original() || written == function,
+                None if runtime.calls_original() || runtime.compiles_for_awaits() && capture::is_on() => is_written?,
+                None => true,
+            };
+        let hooked = module.filter(|_| is_hooked).and_then(|module| {
             let method_id = module.method(place.token)?.0;
             let is_generic = signature::is_generic(&module.loaded.metadata, place.token);
             let instances = AtomicPtr::default();
@@ -168,6 +181,6 @@ impl Functions {
             Some(&*Box::leak(Box::new(function)))
         });
         self.functions.insert(function, Known { module: place.module, hooked });
-        hooked
+        Some(hooked)
     }
 }

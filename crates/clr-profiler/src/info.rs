@@ -179,9 +179,36 @@ impl Runtime {
         Some(function)
     }
 
-    /// Whether methods that return tasks are compiled a second time, for runtime-async methods to await them; not in
-    /// .NET 11.
+    /// Whether a function with generic arguments is its method as written, and not compiled for awaits. May wait for a
+    /// garbage collection. True if the runtime does not say.
+    pub(crate) fn is_written(self, function: Id) -> bool {
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, Id, u32, *const Id, *mut Id) -> HResult;
+        let (Some(place), Some(context)) = (self.function(function), self.context(function, 0)) else { return true };
+        let (arguments, mut written) = (context.arguments(), 0);
+        let method = Info::GetFunctionFromTokenAndTypeArgs as usize;
+        // SAFETY: GetFunctionFromTokenAndTypeArgs(ModuleID, mdMethodDef, ClassID, ULONG32, ClassID[], FunctionID*).
+        let result = unsafe {
+            let method = self.0.method::<F>(method);
+            method(
+                self.this(),
+                place.module,
+                place.token,
+                context.class,
+                arguments.len() as u32,
+                arguments.as_ptr(),
+                &mut written,
+            )
+        };
+        done(result).is_none_or(|()| written == function)
+    }
+
+    /// Whether the runtime has runtime-async methods, and compiles methods that return tasks for them.
     pub(crate) fn compiles_for_awaits(self) -> bool {
+        self.version().is_some_and(|[major, ..]| major >= 10)
+    }
+
+    /// Whether a compilation for awaits calls the original method; in .NET 11 it has the method's code.
+    pub(crate) fn calls_original(self) -> bool {
         self.version().is_some_and(|[major, ..]| major == 10)
     }
 
