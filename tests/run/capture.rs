@@ -68,7 +68,7 @@ impl Program {
         let (text, errors, code) = said(&command.output().expect("the runtime starts"));
         assert_eq!(code, Some(0), "{} {arguments:?}: {errors}", runtime.name);
         let times = said(&ilinst().arg("report").arg(&profile).output().expect("it starts")).0;
-        assert!(times.contains("times include what capturing took (--capture)"), "{}: {times}", runtime.name);
+        assert!(times.contains("times include the cost of recording values (--capture)"), "{}: {times}", runtime.name);
         (text, report(&profile))
     }
 }

@@ -131,7 +131,7 @@ fn calls_beyond_the_limit_are_counted_and_said() {
             }
             assert!(!is_reached || nodes.len() - beyond == *limit as usize && beyond <= METHODS, "{} nodes", nodes.len());
             let report = said(&ilinst().arg("report").arg(&path).output().expect("it runs")).0;
-            let said_so = report.contains(&format!("beyond the limit of {limit} call paths stand under their methods alone"));
+            let said_so = report.contains(&format!("beyond the limit of {limit} call paths have no callers"));
             assert_eq!(said_so, is_reached, "{report}");
             assert!(!report.contains("warning"), "{report}");
             tree::check_times(&profile);

@@ -35,10 +35,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         find(Code::Muted, path, what, "start without ILINST_AUTOMUTE; --exclude leaves them alone when weaving");
     }
     if losses.overflow > 0 {
-        let what = format!(
-            "{} calls beyond the limit of {} call paths stand under their methods alone, without their callers",
-            losses.overflow, profile.max_nodes
-        );
+        let what = format!("{} calls beyond the limit of {} call paths have no callers", losses.overflow, profile.max_nodes);
         find(Code::Limit, path, what, "ILINST_MAX_NODES raises the limit");
     }
     if profile.is_paused || profile.paused > 0 {
@@ -49,7 +46,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         find(Code::Paused, path, what, "ilinst resume PID, or Ilinst.Profile.Resume(); start without ILINST_START=paused");
     }
     if profile.mode == Mode::Count {
-        let what = "calls were counted, and no more: there are no times and no callers";
+        let what = "only calls were counted: there are no times and no callers";
         find(Code::CountOnly, path, what.into(), "start without ILINST_MODE=count");
     }
     if let Some(missing) = profile.missing_names() {

@@ -277,7 +277,7 @@ fn remarks(row: &Row<'_>) -> Vec<String> {
     say(row.open > 0, "still running");
     say(row.pending.is_some_and(|pending| pending > 0), "not complete");
     say(row.muted, "counted only, after a while");
-    say(row.mostly_probe, "~ mostly what the probes took");
+    say(row.mostly_probe, "~ mostly measuring overhead");
     remarks.extend(row.exception_type.map(|kind| format!("exceptions: {}", Visible(kind))));
     remarks
 }

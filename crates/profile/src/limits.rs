@@ -16,6 +16,9 @@ const COARSE_CLOCK: u64 = 20_000_000;
 /// The factor from which on a time counts as much longer than the CPU time.
 const MUCH_LONGER: f64 = 1.3;
 
+/// The share of probes in the thread time, in percent, from which on a note says how to reduce it.
+const MUCH_OVERHEAD: f64 = 25.0;
+
 /// As the tracker ends the runtime's name.
 const NATIVE: &str = "native AOT";
 /// Files that are named where names are missing.
@@ -62,16 +65,16 @@ impl Profile {
         let is_native = self.runtime.ends_with(NATIVE);
         Some(if is_native {
             format!(
-                "the names of {methods} are not known: the program is native code, which has none. Add --symbols with the folder of \
+                "{methods} without a name: the program is native code, which has none. Add --symbols with the folder of \
                  the instrumented assemblies (of a build: obj/.../ilinst), or instrument with --names"
             )
         } else if rewritten.is_empty() {
-            format!("the names of {methods} are not known (--symbols)")
+            format!("{methods} without a name: add --symbols with the folder of the instrumented assemblies")
         } else {
             let files: Vec<String> = rewritten.iter().take(MAX_FILES).map(|name| Visible(name).to_string()).collect();
             let more = if rewritten.len() > MAX_FILES { ", ..." } else { "" };
             format!(
-                "the names of {methods} are not known: {}{more} was changed after it was instrumented, as by a trimmer or an \
+                "{methods} without a name: {}{more} was changed after it was instrumented, as by a trimmer or an \
                  obfuscator. Add --symbols with the folder of the instrumented assemblies (of a build: obj/.../ilinst), or \
                  instrument with --names",
                 files.join(", ")
@@ -86,36 +89,38 @@ impl Profile {
         let cost = self.probe_cost;
         if probes > 0 && percent(probes, wall) >= 0.1 {
             let nanoseconds = |ticks: f64| ticks * 1e9 / self.ticks_per_second as f64;
-            let (inside, outside) = (nanoseconds(cost.inside), nanoseconds(cost.outside));
+            let share = percent(probes, wall);
+            let advice =
+                if share < MUCH_OVERHEAD { "" } else { "; to reduce it, exclude these methods, or use ILINST_MODE=sampled" };
             limits.push(format!(
-                "probes took {:.1} % of thread time ({inside:.0} + {outside:.0} ns a call): that is taken out, and rows with ~ were \
-                 mostly that",
-                percent(probes, wall)
+                "measuring overhead was {share:.1} % of thread time ({:.0} ns a call) and is subtracted; times in rows marked ~ are \
+                 unreliable{advice}",
+                nanoseconds(cost.inside + cost.outside),
             ));
         }
         if self.is_raw() && cost.inside > 0.0 && self.mode != Mode::Count {
-            limits.push("times include what the probes took".into());
+            limits.push("times include the measuring overhead".into());
         }
         if self.has_captured_calls && self.mode != Mode::Count {
-            limits.push("times include what capturing took (--capture)".into());
+            limits.push("times include the cost of recording values (--capture)".into());
         }
         let running = self.running();
         if let Some(cpu) = self.cpu_ns.filter(|cpu| *cpu > 0 && self.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
             let times = self.milliseconds(running) * 1e6 / cpu as f64;
             limits.push(format!(
-                "threads ran {times:.1} times as long as their CPU time: other programs had the processor, or calls wait that are \
-                 not known to"
+                "threads show {times:.1} times more running time than CPU time: the machine was busy, or the code waits in calls that \
+                 ilinst does not recognise (add them with --calls)"
             ));
         }
         if self.clock == Clock::Program && self.mode != Mode::Count {
-            limits.push("times are by the program's own clock (ILINST_CLOCK=program)".into());
+            limits.push("times are from the program's own clock (ILINST_CLOCK=program)".into());
         }
         match self.mode {
             Mode::Sampled => limits.push(match self.sum(SampleType::SAMPLES) {
-                0 => "times are a sampler's, which looks once a millisecond".into(),
-                samples => format!("times are of {}, one a millisecond", counted(samples as u64, "sample")),
+                0 => "times are from a sampler, which takes one sample a millisecond".into(),
+                samples => format!("times are from {}, one a millisecond", counted(samples as u64, "sample")),
             }),
-            Mode::Count => limits.push("calls were counted, and no more: there are no times and no callers".into()),
+            Mode::Count => limits.push("only calls were counted (ILINST_MODE=count): there are no times and no callers".into()),
             Mode::Exact | Mode::Trace if self.ticks_per_second < COARSE_CLOCK => {
                 limits.push(format!("the clock ticks every {} ns", 1_000_000_000 / self.ticks_per_second));
             }
@@ -124,25 +129,25 @@ impl Profile {
         let Losses { muted, overflow, lost_flow } = self.losses();
         if overflow > 0 {
             limits.push(format!(
-                "{} beyond the limit of {} call paths stand under their methods alone (ILINST_MAX_NODES)",
+                "{} beyond the limit of {} call paths have no callers (ILINST_MAX_NODES sets the limit)",
                 counted(overflow, "call"),
                 self.max_nodes
             ));
         }
         if muted > 0 {
             let paths = counted(muted, "path");
-            limits.push(format!("{paths} called too often to be timed were only counted from then on (ILINST_AUTOMUTE)"));
+            limits.push(format!("{paths} called too often to be timed: from then on, calls were only counted (ILINST_AUTOMUTE)"));
         }
         if lost_flow > 0 {
-            limits
-                .push(format!("on {} steps of async methods did not know their call (SuppressFlow)", counted(lost_flow, "path")));
+            let paths = counted(lost_flow, "path");
+            limits.push(format!("{paths} with steps of async methods that could not be matched to a call (SuppressFlow)"));
         }
         if self.disk_was_full {
-            limits.push("the disk was full: the call paths that came last, and their time, are not in the file".into());
+            limits.push("the disk was full: the last call paths and their times are missing".into());
         }
         limits.extend(self.missing_names());
         if self.paused > 0 {
-            limits.push(format!("nothing was recorded for {:.1} ms, while it was paused", self.milliseconds(self.paused)));
+            limits.push(format!("nothing was recorded for {:.1} ms, while recording was paused", self.milliseconds(self.paused)));
         }
         limits
     }

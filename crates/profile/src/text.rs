@@ -67,9 +67,8 @@ impl Profile {
                 "warning ILI0022: passed over: {bad} of probes, as they are of no call that was open on their thread"
             );
         }
-        let limits = self.limits();
-        if !limits.is_empty() {
-            let _ = writeln!(text, "note: {}", limits.join("; "));
+        for limit in self.limits() {
+            let _ = writeln!(text, "note: {limit}");
         }
         text
     }
@@ -92,7 +91,7 @@ impl View<'_> {
         let mut text = String::new();
         match self {
             Self::Tree(_) | Self::HotPath(_) if profile.mode == Mode::Count => {
-                return "there is no call tree: calls were counted, and no more\n".into();
+                return "there is no call tree: only calls were counted (ILINST_MODE=count)\n".into();
             }
             Self::Methods(rows) => {
                 methods(profile, &rows.all, options, &mut text);

@@ -107,9 +107,9 @@ fn async_methods_have_a_limit_of_their_own() {
     assert_eq!(
         of_async,
         [
-            "     calls  latency      p95 running ms awaiting ms failures  async method",
-            "        10   300 ms               1.000    2999.000        0  P.Often",
-            "         1   2.00 s               2.000    1998.000        0  P.Once",
+            "     calls  latency      p95 running ms suspended ms failures  async method",
+            "        10   300 ms               1.000     2999.000        0  P.Often",
+            "         1   2.00 s               2.000     1998.000        0  P.Once",
             "           and 1 async method more; --limit 0 shows all"
         ],
         "{shown}"

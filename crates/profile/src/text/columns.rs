@@ -71,7 +71,7 @@ columns! {
     /// Time of the longest call after the first.
     Max = "max", "max", 8, |row| short(row.max_ms);
     /// Time of the first call.
-    First = "first", "first", 8, |row| short(row.first_ms);
+    First = "first", "first call", 10, |row| short(row.first_ms);
     /// Async methods: time from start to completion.
     Latency = "latency", "latency", 8, |row| short(row.latency_ms);
     /// Async methods: the 95th percentile of that time.
@@ -79,7 +79,7 @@ columns! {
     /// Async methods: time of the steps.
     Steps = "running", "running ms", 10, |row| row.steps_ms.map_or(Cell::None, Cell::Time);
     /// Async methods: suspended time.
-    Awaiting = "awaiting", "awaiting ms", 11, |row| row.awaiting_ms.map_or(Cell::None, Cell::Time);
+    Awaiting = "awaiting", "suspended ms", 12, |row| row.awaiting_ms.map_or(Cell::None, Cell::Time);
     /// Of an async method: how many of its calls an exception or a cancellation ended.
     Failures = "failures", "failures", 8, |row| row.faulted.map_or(Cell::None, Cell::Count);
     /// How many exceptions left it.
