@@ -1,4 +1,4 @@
-//! What all targets are: a property of any bytes, and the mutators that know their format.
+//! The targets: each is a property of any bytes, with the mutators that know their format.
 
 use fuzz_harness::{Fields, Random, Target, mutate, targets::variant_of};
 

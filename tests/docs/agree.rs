@@ -1,4 +1,4 @@
-//! What a command takes is said by its help, its page of the manual, what shells complete, and the documents: all say the same.
+//! Help, manual pages, shell completions and documents agree about each command's options.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ const OTHERS: [&str; 7] = ["--test-modules", "--quick", "--profile", "--runtime"
 /// Commands by their words, as `cache clear`, and the options of each.
 pub(crate) type Commands = BTreeMap<String, BTreeSet<String>>;
 
-/// What the tool prints.
+/// Returns the output of the tool.
 pub(crate) fn printed(arguments: &[&str]) -> String {
     let (text, errors, code) = said(&ilinst().args(arguments).output().expect("ilinst runs"));
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{arguments:?}");
@@ -72,7 +72,7 @@ fn the_manual_has_each_command_and_option() {
     assert!(pages.is_empty(), "there is no help for {pages:?}");
 }
 
-/// Which lines a page has is for its reader to say, but for those that are indented: the examples.
+/// A reader of the manual may wrap its lines, except for indented ones: the examples.
 #[test]
 #[ignore = "needs groff"]
 fn the_manual_shows_examples_as_help_does() {
@@ -124,7 +124,7 @@ fn shells_complete_each_command_and_option() {
     }
 }
 
-/// What users read.
+/// The documents for users.
 fn documents() -> Vec<PathBuf> {
     let mut documents = ["README.md", "msbuild/README.md", "dotnet-tool/README.md"].map(|path| root().join(path)).to_vec();
     for folder in ["docs", "docs/guide", "docs/reference"] {
@@ -157,7 +157,7 @@ fn documents_use_what_there_is() {
         for line in code(&path) {
             let at = format!("{}: {line}", path.display());
             for call in call.captures_iter(&line) {
-                // What follows is the program's.
+                // The rest of the line is the program's.
                 let rest = call[2].split(" -- ").next().unwrap_or_default();
                 let longer = format!("{} {}", &call[1], rest.split_whitespace().next().unwrap_or_default());
                 let words = if commands.contains_key(&longer) { longer.as_str() } else { &call[1] };

@@ -36,7 +36,7 @@ const NOT_RUN: [(&str, &str); 4] = [
     ("ilinst run -- dotnet test", BY_SDK),
 ];
 const BY_SDK: &str = "it needs an SDK: tests/launch/sdk.rs runs such commands by that of .NET 10";
-/// What takes longer than a test has, in examples.
+/// Replacements for waits in examples that take longer than a test has.
 const SHORTER: [(&str, &str); 2] = [("--for 30s", "--for 100ms"), ("--for 2m", "--for 100ms")];
 /// The process that examples name.
 const PROCESS: &str = "4711";
@@ -68,7 +68,7 @@ cp app-1234.ilprof current.ilprof
 git init -q .
 "#;
 
-/// What stands for programs of others: `jq` wants JSON, the others take what they are given.
+/// Replacements for other tools: `jq` wants JSON, the others take any input.
 const STAND_INS: [(&str, &str); 5] = [
     ("jq", "#!/bin/sh\nexec python3 -c 'import json, sys; json.load(sys.stdin)'\n"),
     ("inferno-flamegraph", "#!/bin/sh\nexec grep ' [0-9]'\n"),
@@ -79,7 +79,7 @@ const STAND_INS: [(&str, &str); 5] = [
 
 /// Examples that are run one after another, in one folder.
 struct Block {
-    /// What they are of.
+    /// The origin of the examples.
     name: String,
     examples: Vec<String>,
 }
@@ -193,7 +193,7 @@ fn shell(script: &str, folder: &Path, bin: &Path) -> (String, Option<i32>) {
     (text, code)
 }
 
-/// Which program examples of a block name by its process.
+/// The program whose process the examples of a block name.
 fn program_of(name: &str) -> &'static str {
     if name.contains(" attach ") { "app.dll" } else { "woven/app.dll" }
 }

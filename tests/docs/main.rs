@@ -1,10 +1,11 @@
 //! The guides in `docs/guide`: each command in them is run as it is written, and prints what stands below it.
 //!
-//! What a guide needs stands in its first line: `<!-- program: NAME; needs: TOOL ... -->`, a program of one file or a folder of
-//! projects, and for builds `packages`, which has ours in a feed and stands in for those that are on none here. The commands of its blocks of kind
-//! `console` run one after another in one shell, in a folder with that program. A command that is to fail says so in a
-//! comment: `# exit code 1`. Of what is printed, numbers, units and spaces may differ, and so may the order of lines. Which methods took longest is
-//! for the full tier: a busy machine may show others.
+//! The first line of a guide names its program and tools: `<!-- program: NAME; needs: TOOL ... -->`. A program is one file or a
+//! folder of projects. `packages` gives builds a feed with our packages, and with substitutes for those that cannot be had here.
+//!
+//! The commands of its `console` blocks run one after another in one shell, in a folder with that program. A command that must fail
+//! has a comment: `# exit code 1`. In the output, numbers, units, spaces and the order of lines may differ. The full tier also
+//! compares which methods took longest, as a busy machine may show others.
 
 mod agree;
 mod examples;
@@ -19,7 +20,7 @@ use tests::{References, compile, is_full, packages, require, root, scratch};
 
 use crate::guide::{Guide, Step};
 
-/// What guides may need: its name in them, and what says where it is.
+/// The tools that guides may need: the name in the guide, and the variable with the path.
 const TOOLS: [(&str, &str); 3] = [("mono", "ILINST_MONO"), ("mcs", "ILINST_MCS"), ("dotnet", "ILINST_DOTNET8")];
 
 /// Where NuGet keeps packages, beside the folder that a guide works in.
@@ -114,7 +115,7 @@ fn free_port() -> String {
     listener.local_addr().expect("it has one").port().to_string()
 }
 
-/// What a command printed, and its exit code.
+/// The output of a command, and its exit code.
 type Answer = (String, i32);
 
 /// Runs all of a guide's commands in one shell.
@@ -151,7 +152,7 @@ fn answers(guide: &Guide, work: &Path, bin: &Path) -> Vec<Answer> {
     answers
 }
 
-/// What of a step is not as the guide has it.
+/// Returns the difference between a step and its answer in the guide.
 fn wrong(((printed, code), step): (&Answer, &Step)) -> Option<String> {
     let lines: Vec<String> = printed.lines().map(guide::shape).collect();
     let any_row = !is_full() && guide::shows_rows_by_time(&step.command);

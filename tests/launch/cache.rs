@@ -1,4 +1,4 @@
-//! What was woven is woven once, whoever asks, and is what it was, or made anew.
+//! A program is instrumented once, for all runs, and a damaged entry of the cache is made anew.
 
 use std::{
     fs::{self, File, Permissions},

@@ -1,4 +1,4 @@
-//! What a program is made of goes with it; what is the framework's is nobody's own code.
+//! The program's own assemblies are instrumented, and those of the framework are not.
 
 use std::fs;
 
@@ -47,7 +47,7 @@ fn what_an_assembly_refers_to_goes_with_it() {
     for runtime in Runtime::all() {
         assert_eq!(output(&mut runtime.program(&woven.join("program.exe"), &work.folder)).status.code(), Some(5), "{runtime:?}");
     }
-    // What is woven there already is not put back to what it was.
+    // A file that was instrumented already is not restored.
     instrument(&[&outer, &"-o", &woven, &"--all", &"-q"]);
     let before = fs::read(woven.join("Outer.dll")).expect("it is there");
     instrument(&[&program, &"-o", &woven, &"--all", &"-q"]);

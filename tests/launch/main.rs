@@ -101,7 +101,7 @@ impl App {
         command
     }
 
-    /// What comes of it with us.
+    /// Returns the output of the program, run by ilinst.
     fn run(&self, options: &[&str], arguments: &[&str]) -> Output {
         output(&mut self.work.run(options, &self.at_home(arguments)))
     }
@@ -126,7 +126,7 @@ fn has_woven(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stderr).contains(" woven (")
 }
 
-/// What came of one that waits; its input stays open until then.
+/// Returns the output of a program that waits; its input stays open until then.
 fn ended(mut child: Child) -> Output {
     let _input = child.stdin.take();
     child.wait_with_output().expect("it ends")

@@ -109,7 +109,7 @@ fn what_was_woven_in_place_is_put_back_whatever_ends_the_run() {
     assert!(tree(home) == before);
 }
 
-/// What the user wove in place is the user's.
+/// A folder that the user instrumented in place stays as it is.
 #[test]
 #[ignore = "needs Mono"]
 fn what_the_user_has_woven_in_place_is_left() {

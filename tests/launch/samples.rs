@@ -24,7 +24,7 @@ const SAMPLES: &[Sample] = &[
     ("traces", "embedded.exe", &[], 5, &[("Program::Main", 1)]),
     ("modern", "modern.dll", &[], 7, &[]),
 ];
-/// What a runtime ends with by itself, each its own way.
+/// The exit code of an unhandled exception, which differs by runtime.
 const UNHANDLED: i32 = -1;
 
 #[test]
@@ -103,7 +103,7 @@ fn a_browser_is_started_with_the_page() {
     let work = Work::new("open");
     let (tools, told) = (work.folder.join("tools"), work.folder.join("told"));
     fs::create_dir(&tools).expect("a folder can be made");
-    // Who reads the pipe waits for who writes it.
+    // The reader of the pipe waits for its writer.
     let made = std::process::Command::new("mkfifo").arg(&told).status().expect("mkfifo starts");
     assert!(made.success());
     let script = format!("#!/bin/sh\necho \"$1\" > {}\n", told.display());

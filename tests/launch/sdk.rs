@@ -122,7 +122,7 @@ fn methods(report: &Report) -> Vec<&str> {
     report.rows.iter().filter(|row| row["calls"].as_u64() > Some(0)).filter_map(|row| row["name"].as_str()).collect()
 }
 
-/// What is printed, where the program runs, and its exit code are those of the command alone.
+/// Output, working folder and exit code are those of the command alone.
 #[test]
 #[ignore = "needs .NET 10"]
 fn a_project_is_built_and_run_as_by_the_sdk() {
@@ -145,7 +145,7 @@ fn a_project_is_built_and_run_as_by_the_sdk() {
         assert_eq!((text, errors, code), sdk.plain(words), "{words:?}");
         let [report] = &reports[..] else { panic!("{} profiles", reports.len()) };
         assert_eq!(report.calls("Program::Sum"), 1, "{words:?}");
-        // What is imported is no reason to compile again.
+        // An imported file is no reason to compile again.
         let time = fs::metadata(sdk.path("app/obj/Debug/net10.0/app.dll")).and_then(|file| file.modified()).expect("it is there");
         assert_eq!(*built.get_or_insert(time), time, "{words:?}");
     }
@@ -339,7 +339,7 @@ fn tests_that_are_programs_are_run_as_by_the_sdk() {
     assert!(code == Some(1) && reports.len() == 1, "{text}{errors}");
 }
 
-/// What a folder's copy needs is removed with it, also if ilinst was killed: by the next one.
+/// Files that the copy of a folder needs are removed with it; after a kill, by the next run.
 #[test]
 #[ignore = "needs .NET 10"]
 fn what_a_killed_run_of_tests_left_is_removed() {

@@ -76,7 +76,7 @@ impl Arm64 {
         write(format!("{name}.deps.json"), dependencies.to_string().as_bytes());
         write(format!("{name}.runtimeconfig.json"), configuration.to_string().as_bytes());
         fs::copy(assembly, folder.join(format!("{name}.dll"))).expect("it can be copied");
-        // What the host has in place of the assembly's name.
+        // The host has this text in place of the assembly's name.
         const PLACE: &[u8] = b"c3ab8ff13720e8ad9047dd39466b3c8974e592c2fa383d4a3960714caef0c4f2";
         let at = self.host.windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a host has it");
         let mut host = self.host.clone();
@@ -89,7 +89,7 @@ impl Arm64 {
         path
     }
 
-    /// What a program printed under the profiler, what `ilinst` said, and the profile.
+    /// Returns the output of a program under the profiler, the messages of `ilinst`, and the profile.
     fn recorded(&self, host: &Path, options: &[&str], arguments: &[&str]) -> (String, String, profile::Profile) {
         let profiles = self.work.folder.join("arm64");
         let _ = fs::remove_dir_all(&profiles);

@@ -107,7 +107,7 @@ fn what_cannot_be_attached_to_is_said() {
         };
         let child = stepping(&work, &runtime, &app);
         refused(child.id(), &["--include=Nobody.*"], "has a method that is chosen");
-        // That is no harm to who comes behind.
+        // The next attachment is not disturbed by it.
         let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "some", &["--all", "--for=1ms"])));
         assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
         let process = child.id();
@@ -287,7 +287,7 @@ fn what_others_plant_is_not_asked() {
     assert!(code == Some(3) && errors.contains("is no socket of its user, and is not used"), "{errors}");
 }
 
-/// What a process has open that leads to a name.
+/// Returns the names of the files that a process has open.
 fn open_files(process: u32) -> Vec<String> {
     let links = fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").flatten();
     links.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned())).collect()
@@ -380,7 +380,7 @@ fn async_calls_and_their_steps_are_told_apart() {
     }
 }
 
-/// What native probes do not follow is skipped, and that is reported.
+/// Methods that native probes do not follow are skipped and reported.
 #[test]
 #[ignore = "needs .NET 10"]
 fn methods_that_the_runtime_suspends_are_skipped() {

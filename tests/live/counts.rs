@@ -1,4 +1,4 @@
-//! What was called is what was recorded.
+//! The recorded calls are the calls of the program.
 
 use super::*;
 use tests::{live::calls_of_report, sample};
@@ -83,7 +83,7 @@ fn exceptions_end_the_calls_that_they_leave() {
         assert_eq!(open_calls(&profile), 0);
         let main = profile.functions.iter().position(|function| function.name.as_ref().is_some_and(|name| name.method == "Main"));
         for tree in &profile.trees {
-            // What a handler calls is called by its method, and not by what was thrown from.
+            // A handler calls on behalf of its own method, and not of the method that threw.
             for node in &tree.nodes {
                 let name = |index: usize| profile.functions[tree.nodes[index].function].name.as_ref().expect("a name");
                 let method = &profile.functions[node.function].name.as_ref().expect("a name").method;
@@ -116,7 +116,7 @@ fn arguments_and_results_pass_by_the_hooks() {
     for runtime in runtimes() {
         let work = Work::new("registers");
         let Some(app) = work.app() else { return };
-        // That it prints the same is what is tested.
+        // The test compares the output.
         let calls = work.recorded(&runtime, &[], &app, &["registers"]);
         for method in ["Many", "MakePair", "MakeLarge", "MakeDecimal", "MakeFloat"] {
             assert_eq!(calls[&format!("App::{method}")], 80_000, "{method}");

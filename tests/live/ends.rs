@@ -28,7 +28,7 @@ fn a_killed_program_leaves_its_profile() {
             let work = Work::new(&format!("signal-{name}"));
             let Some(app) = work.app() else { return };
             let mut child = waiting(&work, &runtime, &app);
-            // What asks it to end comes by way of the launcher, as a shell's or a service manager's would.
+            // A signal to end comes by way of the launcher, as from a shell or a service manager.
             signal(if name == "TERM" { child.id() } else { process(&work, &runtime) }, name);
             // Its input stays open until then.
             let _input = child.stdin.take();

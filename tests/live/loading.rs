@@ -14,7 +14,7 @@ fn tool_beside(work: &Work, library: Option<&[u8]>) -> PathBuf {
     folder.join("ilinst")
 }
 
-/// What `--live` says and prints of a program that runs to its end in any case.
+/// Returns the messages and the output of `--live` for a program that runs to its end in any case.
 fn live(tool: &Path, work: &Work, runtime: &Runtime, app: &Path, variable: (&str, &str)) -> (String, String, Option<i32>) {
     let program = runtime.program(app, &work.folder);
     let mut command = Command::new(tool);

@@ -65,7 +65,7 @@ fn the_profile_is_a_woven_files() {
     }
 }
 
-/// What the program is told, and how often methods are called then.
+/// The arguments of the program, and the calls of its methods.
 type Way<'w> = (&'w [&'w str], &'w [(&'w str, i64)]);
 
 #[test]
@@ -74,7 +74,7 @@ fn programs_run_as_they_would() {
     for runtime in runtimes() {
         let work = Work::new("rewriting");
         let Some(app) = work.app() else { return };
-        // What has no path is found by its bytes alone.
+        // An assembly without a path is found by its bytes alone.
         let copy = work.folder.join("app.bin");
         fs::copy(&app, &copy).expect("it can be copied");
         let (own, copy) = (app.to_str().expect("a path"), copy.to_str().expect("a path"));

@@ -35,7 +35,7 @@ static class Shapes
         foreach (MethodInfo shape in shapes.OrderBy(shape => shape.Name))
         {
             var run = (Action)shape.CreateDelegate(typeof(Action));
-            // What is called by reflection is called by code that was made for it, from the third time on.
+            // Reflection makes code for the call from the third time on.
             for (int i = 0; i < 4; i++)
             {
                 run();
@@ -161,7 +161,7 @@ class Thrower
     public override bool Equals(object other) { Shapes.Mark(); throw new InvalidOperationException(); }
 }
 
-// Whose constructors throw.
+// The constructors of this type throw.
 sealed class ThrowsWhenMade
 {
     public ThrowsWhenMade() { Shapes.Mark(); throw new InvalidOperationException(); }

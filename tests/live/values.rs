@@ -23,7 +23,7 @@ fn only_profile(work: &Work, runtime: &Runtime) -> PathBuf {
     found.next().expect("there is one")
 }
 
-/// What .NET Core 3.1 does not say.
+/// The values that .NET Core 3.1 does not have.
 const UNSAID_BY_3_1: [&str; 5] =
     ["-> {A=3, B=4}", "-> 12.345", "-> {First=1, Text=\"t\", Last=-2}", "-> 1e300", "-> {key=1, value=EnumType.X}"];
 
@@ -170,7 +170,7 @@ fn calls_and_ticks(profile: &Profile) -> (BTreeMap<u64, (i64, i64)>, BTreeSet<u6
     (found, are_open)
 }
 
-/// What the tests of call trees have is recorded with values, too.
+/// Calls of the tests of call trees are recorded with values, too.
 #[test]
 #[ignore = "needs runtimes"]
 fn capturing_changes_nothing() {

@@ -1,6 +1,6 @@
 //! The matrix as data: what ends a process, and what is on disk then.
 
-/// What the profile says of the end, on Mono, .NET 8, .NET Core 3.1, and .NET 8 on Windows; none where a cause is not to be had.
+/// The end in the profile on Mono, .NET 8, .NET Core 3.1, and .NET 8 on Windows; none where a cause is not to be had.
 pub(crate) type Ends = [Option<End>; 4];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ impl End {
     }
 }
 
-/// What a process is given to end.
+/// The cause of a process's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
     /// It does so itself.
@@ -89,7 +89,7 @@ pub(crate) const CAUSES: &[Cause] = &[
     cause("a full disk", "return", How::FullDisk, [CLEAN; 4]),
 ];
 
-/// What hosts .NET, which .NET that is, how the host ends, and the end that the profile knows of.
+/// The host of .NET, which .NET it is, how the host ends, and the end that the profile knows.
 pub(crate) const HOSTED: &[(&str, &str, &str, End)] = &[
     ("Python", ".NET 8", "return", End::CutOff),
     ("Python", ".NET 8", "exit", End::CutOff),

@@ -16,7 +16,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     #[cfg(feature = "full")]
-    /// What runs without threads, with the .NET for browsers; none without a compiler or that.
+    /// Makes a program without threads, for the .NET for browsers. `None` without a compiler or that .NET.
     pub(crate) fn make_for_node(column: usize) -> Option<Self> {
         let folder = scratch(&format!("matrix-{column}"));
         let (original, woven) = (folder.join("original"), folder.join("woven"));

@@ -32,7 +32,7 @@ impl Place for Runtime {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Ended {
     output: String,
     errors: String,
@@ -56,7 +56,7 @@ pub(crate) fn check(place: &dyn Place, programs: &Programs, cause: &Cause, end: 
         fs::write(small.join("all"), [0; 4096]).map_err(|error| format!("{error}"))?;
     }
     let run = |programs: &Path| {
-        // What cannot be written to by anyone at all.
+        // This folder cannot be written to by any user.
         let folder = if cause.how == How::ReadOnly { Path::new("/proc") } else { &start };
         let mut command = place.command(&programs.join("Ending.exe"), cause, folder, &temporary);
         command.env_remove("ILINST_OUTPUT");
@@ -125,7 +125,7 @@ fn compare(cause: &Cause, original: &Ended, woven: &Ended) -> Result<(), String>
     if original.status != woven.status {
         return Err(format!("{} unwoven, {} woven: {}", original.status, woven.status, head(&woven.errors)));
     }
-    // What a runtime says of its own crash has addresses and depths.
+    // A runtime's report of its own crash has addresses and depths.
     let is_crash = matches!(cause.way, "overflow" | "abort" | "failfast" | "memory");
     let (before, after) = (words(&original.output, is_crash), words(&woven.output, is_crash));
     if before != after {
@@ -145,7 +145,7 @@ fn head(text: &str) -> String {
     text.trim_start().lines().next().unwrap_or_default().to_owned()
 }
 
-/// What a program printed, without numbers, which differ from run to run where work goes on; and without what Mono says of a
+/// Returns the words that a program printed, without numbers, which differ from run to run, and without Mono's report of a
 /// crash.
 fn words(output: &str, is_crash: bool) -> Vec<&str> {
     let lines = output.lines().take_while(|line| !is_crash || line.starts_with("steps "));

@@ -10,7 +10,7 @@ use std::{
 
 use tests::{Report, ilinst, packages, require, said, scratch, tool};
 
-/// What the SDK says whatever is built: it cannot hash a cache of its own on a newer runtime.
+/// Warnings of the SDK for any project: it cannot hash a cache of its own on a newer runtime.
 const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
 
 /// The SDK, and a folder to work in.

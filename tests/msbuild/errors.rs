@@ -1,4 +1,4 @@
-//! What goes wrong is said in MSBuild's form, and nothing comes of it.
+//! Errors have MSBuild's form, and leave no output.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn what_fails_is_an_error_of_the_build() {
     // The next build tries again.
     assert_eq!(build(&[&key]).1, Some(1));
 
-    // What is no option's value has a number, too.
+    // A word that an option does not have has a number, too.
     let (said, code) = build(&["-p:IlinstLeave=retrun"]);
     assert!(said.contains("ilinst : error ILI0015: invalid value 'retrun' for '--leave <MODE|HOOK>'"), "{said}");
     assert_eq!(code, Some(1));

@@ -27,9 +27,9 @@ namespace Own
     }
 }
 ";
-/// What the hooks are in, as the build has it: the project refers to theirs, which is built first.
+/// The assembly of the hooks, as the build has it: the project refers to theirs, which is built first.
 const ASSEMBLY: &str = "../hooks/bin/Debug/netcoreapp3.1/hooks.dll";
-/// What the program says, and its hooks of `Fib` alone.
+/// The output of the program and of its hooks, for `Fib` alone.
 const SAYS: &str = "#Program::Fib 2\n#Program::Fib 1\n#1 1\n#Program::Fib 0\n#1 0\n#1 1\nfib 1\n";
 
 /// A program that refers to a project with hooks.
@@ -96,7 +96,7 @@ leave = ['finally', '{ASSEMBLY}!Own.Calls::Leave']
     assert_eq!(run(&dotnet), (SAYS.into(), String::new(), Some(0)));
 }
 
-/// What is called comes by the package, as the tracker does.
+/// The assembly of the hooks comes with the package, as the tracker does.
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn a_preset_comes_with_what_it_calls() {

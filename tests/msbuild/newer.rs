@@ -36,7 +36,7 @@ fn ilinst() -> String {
     reference("Ilinst.MSBuild", tests::packages::VERSION)
 }
 
-/// Who uses the package knows nothing of ours: the tracker is in it.
+/// A consumer of the package knows nothing of ilinst: the tracker is in the package.
 #[test]
 #[ignore = "needs .NET 10"]
 fn a_package_brings_the_tracker() {

@@ -162,7 +162,7 @@ fn what_a_project_says_is_passed_on() {
     ];
     expected.sort_unstable();
     assert_eq!(arguments, expected);
-    // What does not compile is not woven.
+    // A program that does not compile is not instrumented.
     dotnet.run(&["clean", "app"]);
     dotnet.write("app/Wrong.cs", "class Wrong { wrong }");
     let (said, code) = dotnet.try_run(&BUILD);
@@ -170,7 +170,7 @@ fn what_a_project_says_is_passed_on() {
     assert!(!said.contains("ILI0") && dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst").is_empty(), "{said}");
 }
 
-/// What a build cannot say is what it decides itself.
+/// Options that a build decides itself cannot be given.
 #[test]
 fn each_option_that_weaves_has_a_property() {
     const OF_THE_BUILD: [&str; 11] = [

@@ -1,4 +1,4 @@
-//! What is published: each way takes what was woven. The packs that the SDK would download are made of the runtime here.
+//! Each way to publish takes the instrumented files. The packs that the SDK would download are made of the runtime here.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ fn what_is_published_is_woven() {
     dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "out", "-c", "Release"]);
     let report = dotnet.profile(&mut dotnet.program("out/app.dll"), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), CALLS);
-    // What is built already is published as it is.
+    // A finished build is published as it is.
     dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "again", "-c", "Release", "--no-build"]);
     for file in ["app.dll", "app.pdb", "app.deps.json", "Ilinst.Tracker.dll"] {
         let read = |folder: &str| fs::read(dotnet.folder.join(folder).join(file)).expect("it is published");
@@ -81,7 +81,7 @@ fn a_program_with_its_own_runtime_is_woven_before_it_is_compiled() {
     assert_eq!(report.calls("Program::Fib"), CALLS);
 }
 
-/// What the linker is given is woven; so it finds the tracker, and keeps what it needs of the runtime.
+/// The linker gets the instrumented file; so it finds the tracker, and keeps what it needs of the runtime.
 #[test]
 #[ignore = "needs the .NET SDK and .NET Core 3.1"]
 fn what_is_trimmed_is_woven() {

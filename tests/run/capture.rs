@@ -264,7 +264,7 @@ fn rules_choose_what_is_kept_and_nothing_is_without() {
         assert!(seen.contains(&"Calls.Paint colour=Colour.Green".to_owned()), "{seen:?}");
         assert!(!seen.iter().any(|line| line.starts_with("Calls.Text")), "{seen:?}");
     }
-    // Who asks for none has the same bytes as who says nothing.
+    // `--capture=none` gives the same bytes as no option.
     let (without, none) = (program.woven("without", &[]), program.woven("none", &["--capture=none"]));
     assert!(fs::read(&without).expect("it is there") == fs::read(&none).expect("it is there"));
 }

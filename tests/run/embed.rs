@@ -41,7 +41,7 @@ fn check(original: &Path, woven: &Path) {
     }
 }
 
-/// What was said but for one line: the reference that the tracker in it has to `System`, which is there wherever the core
+/// Removes one line: the reference that the embedded tracker has to `System`, which is there wherever the core
 /// library is.
 fn but_system((text, errors, code): (String, String, Option<i32>)) -> (String, String, Option<i32>) {
     let lines = text.lines().filter(|line| !line.starts_with("System, Version=2.0.0.0"));

@@ -60,7 +60,7 @@ fn run(runtime: &Runtime, program: &Path) -> (String, String, Option<i32>) {
     said(&runtime.program(program, folder).output().expect("the runtime starts"))
 }
 
-/// What hooks said, and all else.
+/// Separates the lines of hooks from the others.
 fn apart(text: &str) -> (String, String) {
     let line = |line: &str| format!("{line}\n");
     let of_hooks = |is: bool| text.lines().filter(|line| line.starts_with('#') == is).map(line).collect();

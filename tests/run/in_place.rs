@@ -43,7 +43,7 @@ fn a_program_with_a_deps_json_is_woven_in_place_and_put_back() {
     }
 }
 
-/// What a folder holds, by names; of a folder in it, nothing.
+/// Returns the files of a folder by name, without subfolders.
 fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
     let entries = fs::read_dir(folder).expect("it can be read").flatten();
     entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap_or_default())).collect()

@@ -1,4 +1,4 @@
-//! What is left of a program that is killed, that runs out of disk, that loads and unloads what is woven: a profile.
+//! A program that is killed, fills the disk, or unloads instrumented code leaves a profile.
 
 use std::{
     collections::BTreeMap,
@@ -57,7 +57,7 @@ fn the_log_says_where_the_profile_is_and_the_program_says_nothing() {
     }
 }
 
-/// What cannot be in the file is in memory; what is in the file can be read, with names.
+/// Calls that the file has no room for are kept in memory, and the rest of the file can be read, with names.
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_full_disk_ends_no_program() {
@@ -137,7 +137,7 @@ fn no_profile_is_written_where_another_user_may_write() {
     }
 }
 
-/// What a host that is woven has beside.
+/// The calls of an instrumented host.
 const OF_HOST: [(&str, u64); 8] = [
     ("Contexts/<Main>c__AnonStorey0::.ctor", 1),
     ("Contexts/<Main>c__AnonStorey0::<>m__0", 1),

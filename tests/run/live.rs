@@ -78,7 +78,7 @@ fn a_running_program_is_watched_and_told_what_to_do() {
         running.0.wait().expect("it ends");
         assert_eq!(json(&["copy.ilprof"]), copy);
         fs::remove_file(work.join("copy.ilprof")).expect("it is there");
-        // What was killed left all it had.
+        // A killed program leaves everything it had recorded.
         let report = json(&[]);
         assert_eq!((&report["end"], calls(&report, "Live.Work(int)")), (&"was cut off".into(), 2 * ROUND));
         // The single calls are those of the table.

@@ -96,7 +96,7 @@ fn read_counts(path: &PathBuf) -> BTreeMap<String, u64> {
     text.lines().filter_map(line).collect()
 }
 
-/// What the profile says, keyed as the program keys it. The type that counts is not compared.
+/// Returns the counts of the profile by the keys of the program. The type that counts is not compared.
 fn profile_counts(profile: &Profile) -> BTreeMap<String, (u64, u64, u64)> {
     let rows = profile.rows(SortBy::Name);
     rows.iter().map(|row| (key(row), (row.calls, row.leaves, row.open))).filter(|(key, _)| !key.starts_with("Count")).collect()

@@ -1,4 +1,4 @@
-//! What calls what, and how often: the profile's call tree is the one that the program's source says.
+//! The call tree of the profile is the one in the program's source.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 

@@ -12,7 +12,7 @@ use tests::{References, Runtime, compile, ilinst, profile_in, require, root, sai
 
 use crate::MODES;
 
-/// What .NET 8 has that the program uses.
+/// The assemblies of .NET 8 that the program uses.
 const REFERENCES: [&str; 5] =
     ["System.Private.CoreLib", "System.Runtime", "System.Console", "System.Collections", "System.Diagnostics.DiagnosticSource"];
 /// Each span when it ends: what it is of, in which one, and how it went.
@@ -105,7 +105,7 @@ fn each_call_is_counted() {
     }
 }
 
-/// What samples/hooks/README.md says: each is compiled, woven in, and says on standard error what it has seen.
+/// The hooks of samples/hooks/README.md compile, are woven in, and print on standard error.
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn the_samples_are_hooks() {

@@ -1,4 +1,4 @@
-//! What the tracker makes of probes that a program calls itself: its modes, its limits, callers of many methods.
+//! A program calls probes itself: modes of the tracker, its limits, callers of many methods.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use crate::tree;
 const FIBONACCI: i64 = 1973;
 /// For so many ms the program does nothing else, at least.
 const SPUN: f64 = 20.0;
-/// What is called where many are.
+/// The number of calls of one callee among many.
 const FAN_CALLS: usize = 300_000;
 const EVENTS_OF_CHUNK: usize = (65536 - 64) / 8;
 

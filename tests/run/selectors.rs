@@ -1,4 +1,4 @@
-//! Which methods are chosen by what they are: a selector, and the methods of `selectors/app.cs` that it names.
+//! Selectors choose methods by their kind: a selector, and the methods of `selectors/app.cs` that it names.
 
 use std::{fs, path::Path, process::Command};
 

@@ -16,7 +16,7 @@ use tests::{
     Runtime, browser_program, ilinst, instrument, profile_in, put_browser_net, require, said, sample, scratch, set_cell,
 };
 
-/// What the tracker refers to has names of its own.
+/// The tracker that refers to assemblies by the names of that .NET.
 const TRACKER: &str = "Ilinst.Tracker.dll";
 /// Facades, which trimming leaves out.
 const FACADES: [&str; 4] = ["mscorlib.dll", "netstandard.dll", "System.dll", "System.Core.dll"];
@@ -24,7 +24,7 @@ const SOURCE: &str = "class Program {
     static int Work(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i * i; return sum; }
     static int Main() { for (int i = 1; i < 6; i++) System.Console.WriteLine(Work(i)); return 7; }
 }";
-/// What it calls, and how often.
+/// The methods of the program, and the calls of each.
 const CALLS: [&str; 2] = ["Program::Main 1", "Program::Work 5"];
 
 #[test]
@@ -126,7 +126,7 @@ fn the_tracker_has_a_way_around_what_it_is_said_to_have_one_around() {
     }
 }
 
-/// What was called, and how often.
+/// Returns the methods and their calls.
 fn calls(profile: &Profile) -> Vec<String> {
     profile.rows(SortBy::Name).into_iter().map(|row| format!("{} {}", row.raw_name.unwrap_or_default(), row.calls)).collect()
 }

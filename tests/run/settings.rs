@@ -1,5 +1,5 @@
-//! What the environment says: where the profile goes, how large it gets. All of it on a program that asks for no culture, without the
-//! variable that lets .NET Core do without ICU: where there is none, the tracker may not ask for one either.
+//! Environment variables decide where the profile goes and how large it gets. The program asks for no culture, and runs without the
+//! variable that lets .NET Core do without ICU: so the tracker may not ask for a culture either.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use tests::{Runtime, ilinst, instrument, said, sample, scratch};
 
 use crate::tree;
 
-/// What `bare` is started with, what `ILINST_OUTPUT` says, and the profile that is there afterwards, if one is.
+/// The folder of `bare`, the value of `ILINST_OUTPUT`, and the profile that is there afterwards, if one is.
 /// `{base}` is the folder above the one it is started in, `{pid}` the process, `{tmp}` the folder of those that cannot be
 /// written where they are wanted.
 const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
@@ -28,7 +28,7 @@ const PLACES: &[(&str, Option<&str>, Option<&str>)] = &[
     // Regular files are replaced, also such as `mktemp` makes.
     ("", Some("../old"), Some("old")),
     ("", Some("../empty"), Some("empty")),
-    // What is no regular file stays what it is.
+    // A path that is no regular file is not touched.
     ("", Some("../pipe"), None),
     ("", Some("../link"), None),
     ("", Some("../device"), None),
@@ -94,7 +94,7 @@ const CALLS: u64 = 1 + 2 * 4095 + 1000 + 25;
 /// How many methods those are of.
 const METHODS: usize = 6;
 
-/// What `ILINST_MAX_NODES` says, and the limit that it means.
+/// Values of `ILINST_MAX_NODES`, and the limit of each.
 const LIMITS: &[(Option<&str>, u32)] = &[
     (None, 1_000_000),
     (Some(""), 1_000_000),

@@ -43,7 +43,7 @@ class Tokens
         Thread thread = new Thread(GiveBoxed);
         thread.Start(open);
         thread.Join();
-        // What calls have that are not tracked.
+        // Calls that are not tracked have this token.
         Probes.Leave(0);
         // An open call's: it ends here, and no other ends with it.
         Probes.Handle(open);

@@ -7,7 +7,7 @@ use tests::{Runtime, instrument, profile_in, require, root, said, sample, scratc
 
 use crate::MODES;
 
-/// What `tokens.cs` calls, and how often; the call without a name is one that it enters itself.
+/// The calls of `tokens.cs`; the call without a name is one that it enters itself.
 const CALLS: &[(&str, u64)] = &[("Tokens::Main", 1), ("Tokens::Give", GIVEN), ("Tokens::GiveBoxed", 1), ("", 1)];
 const GIVEN: u64 = 10 + 7 + 1 + 1;
 /// Two in each call of `Give`, the root's, and the one by which `Main` is left again.

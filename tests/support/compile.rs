@@ -19,7 +19,7 @@ pub enum References {
     RuntimeAsync,
 }
 
-/// What of .NET Core programs refer to.
+/// The assemblies of .NET Core that programs refer to.
 const CORE: [&str; 17] = [
     "System.Runtime",
     "System.Runtime.Extensions",

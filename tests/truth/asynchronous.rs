@@ -116,7 +116,7 @@ fn exceptions_of_what_the_runtime_suspends_are_as_thrown() {
     }
 }
 
-/// What resumes a deep chain finds each of its paths once.
+/// Resuming a deep chain finds each of its paths once.
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn an_async_chain_costs_as_much_as_it_has_calls() {

@@ -28,7 +28,7 @@ const CALLS: [(&str, u64); 17] = [
 ];
 /// Two methods of one name, called 3 and 6 times.
 const OVERLOADED: &str = "Shop.Work::Over";
-/// What the tool gives another name.
+/// A method that the tool renames.
 const RENAMED: &str = "Shop.Work::Renamed";
 
 /// Calls by the names in metadata; what has none is `?`.

@@ -18,7 +18,7 @@ use tests::{root, tool};
 /// A type's full name and a method's name: overloads are one.
 type Name = (String, String);
 
-/// What of the operating system and of the runtime blocks.
+/// Blocking methods of the operating system and of the runtime.
 const BLOCKING: [(&str, &str); 9] = [
     (
         "Interop/Sys",
@@ -57,10 +57,10 @@ const CUT: [(&str, &str); 6] = [
     ("System.ConsolePal", "EnsureConsoleInitialized EnsureInitializedCore"),
 ];
 
-/// What is known of the library.
+/// The methods of the library, and their calls.
 #[derive(Default)]
 struct Library {
-    /// What a method calls.
+    /// The methods that a method calls.
     calls: HashMap<Name, BTreeSet<Name>>,
     /// The types that derive from one.
     derived: HashMap<String, Vec<String>>,
@@ -100,7 +100,7 @@ impl Library {
         }
     }
 
-    /// What is called, and what may be called in its place.
+    /// Returns a callee, and the overrides that may be called in its place.
     fn reached<'l>(&'l self, name: &'l Name) -> Vec<Name> {
         let mut found = Vec::new();
         for callee in self.calls.get(name).into_iter().flatten() {
@@ -189,8 +189,8 @@ fn returns_later(metadata: &Metadata<'_>, row: &MethodDef) -> bool {
     ["Task", "IAsync", "ConfiguredCancelableAsyncEnumerable", "ConfiguredTaskAwaitable"].iter().any(|later| text.contains(later))
 }
 
-/// What `left.txt` leaves: below each reason, which begins with `#`, types with their methods. `*` is any end of a type's name, and
-/// alone any method.
+/// The content of `left.txt`: below each reason, which begins with `#`, types with their methods. `*` is any end of a type's name,
+/// and alone any method.
 struct Left {
     lines: Vec<(String, Vec<String>)>,
     met: Vec<bool>,

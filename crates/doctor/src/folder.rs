@@ -1,4 +1,4 @@
-//! What lies in a program's folder, and what is wrong with it before anything runs.
+//! The files of a program's folder, and the faults that can be seen before anything runs.
 
 use std::{
     collections::BTreeSet,
@@ -46,7 +46,7 @@ pub struct Folder {
 pub struct WovenFile {
     /// Its path, or that of the bundle that it is in.
     pub path: PathBuf,
-    /// What its method ids begin with.
+    /// The first digits of its method ids.
     pub module_key: u64,
     /// Whether the tracker is in it, or in the bundle with it.
     pub has_tracker: bool,
@@ -97,7 +97,7 @@ impl Folder {
         &self.root
     }
 
-    /// What is wrong there.
+    /// The faults of the folder.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -234,7 +234,7 @@ impl Folder {
     }
 }
 
-/// What is to be known of a woven assembly.
+/// Returns what `doctor` needs to know of an instrumented assembly.
 fn woven(path: &Path, metadata: &Metadata<'_>, mark: &Mark<'_>) -> WovenFile {
     let has_tracker = weave::tracker::first_embedded(metadata).is_some();
     WovenFile { path: path.to_owned(), module_key: mark.module_key, has_tracker }

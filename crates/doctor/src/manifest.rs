@@ -1,4 +1,4 @@
-//! What a manifest says of the file beside it (docs/manifest-format.md).
+//! Reads a manifest, which describes the file beside it (docs/manifest-format.md).
 
 use std::path::Path;
 

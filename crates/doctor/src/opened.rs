@@ -1,4 +1,4 @@
-//! Which files are opened from now on: a process that ends at once is gone before it can be asked what it has loaded.
+//! Watches the files that a process opens: a process that ends at once is gone before it can be asked for its modules.
 
 use std::path::{Path, PathBuf};
 

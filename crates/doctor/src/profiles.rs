@@ -1,4 +1,4 @@
-//! What a profile says of itself, and of the files that it is of.
+//! Findings in a profile, about itself and about the files it was recorded from.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use crate::{
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
 const FALLBACK: &str = "ilinst-";
 
-/// What is wrong with a profile, or not to be seen in it; with the folder that was woven, what of it did not run.
+/// The faults of a profile. With the instrumented folder, also the assemblies that did not run.
 pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |code, place: &Path, what: String, advice: &str| findings.push(Finding::new(code, place, what, advice));

@@ -48,7 +48,7 @@ pub struct Run {
 pub fn run(command: &[OsString], folders: &[Folder], signals: &Signals) -> io::Result<Run> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let temporary = Temporary::folder().map_err(io::Error::other)?;
-    // Who has a log of his own keeps it; `%p` in its name is not for us to guess.
+    // A log that the user asked for is kept. `%p` in its name cannot be resolved here.
     let log = env::var_os(LOG).filter(|log| !log.is_empty() && !log.to_string_lossy().contains("%p")).map(PathBuf::from);
     let log = log.unwrap_or_else(|| temporary.path().join("log"));
     let before = fs::metadata(&log).map_or(0, |file| file.len());
@@ -84,14 +84,14 @@ fn namesakes(command: &[OsString], woven: &[PathBuf]) -> BTreeSet<PathBuf> {
     others.filter(|path| path.is_file() && !woven.contains(path)).collect()
 }
 
-/// What a run shows whose command leads to no folder.
+/// Returns the finding of a run whose command leads to no folder.
 pub fn of_command(run: &Run, program: &Path) -> Option<Finding> {
     let what = "no tracker started, and it is not seen from the command where its assemblies are";
     let advice = "name the folder that was woven: ilinst doctor woven/ -- COMMAND";
     run.log.is_empty().then(|| Finding::new(Code::NotWoven, program, what, advice))
 }
 
-/// What a run shows of what was woven in a folder.
+/// Returns the findings of a run of an instrumented folder.
 pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
     let mut findings = Vec::new();
     for said in &run.log {
@@ -125,7 +125,7 @@ pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
         }
     }
     let has_started = run.log.iter().any(|said| said.starts_with("tracks "));
-    // What is wrong in the folder is reason enough.
+    // A fault in the folder explains enough.
     if folder.woven.is_empty() || has_started || !findings.is_empty() || !folder.findings().is_empty() {
         return findings;
     }

@@ -1,5 +1,5 @@
-//! What a method is known by: the id that its probes pass, and the name that a person wrote; and how names are shown.
-//! Knows nothing of PE files, nor of the profile's.
+//! Identities of a method: the id that its probes pass, its name in the source, and names as they are shown.
+//! The crate knows neither PE files nor profiles.
 
 mod member;
 mod method_id;

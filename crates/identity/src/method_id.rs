@@ -6,7 +6,7 @@ const ROW_BITS: u32 = 24;
 const CALL_SITE: u64 = 1 << 23;
 /// Of a call site's: calling it waits for something.
 const WAITS: u64 = 1 << 22;
-/// What tokens of MethodDef and MemberRef begin with.
+/// The first bits of MethodDef and MemberRef tokens.
 const METHOD_DEF: u32 = 0x0600_0000;
 const MEMBER_REF: u32 = 0x0A00_0000;
 

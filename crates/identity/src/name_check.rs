@@ -10,7 +10,7 @@ pub fn name_check(type_name: &str, method: &str) -> Option<u16> {
     TypeCheck::new(type_name).of(method)
 }
 
-/// What the names of a type's methods begin with.
+/// The common beginning of the names of a type's methods.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeCheck(Option<u32>);
 
@@ -34,7 +34,7 @@ fn add(hash: u32, text: &str) -> Option<u32> {
     })
 }
 
-/// What stands for the rest of a name, and for bytes that are no UTF-8.
+/// The mark for the rest of a name, and for bytes that are not UTF-8.
 const CUT: u16 = '…' as u16;
 const REPLACED: u16 = char::REPLACEMENT_CHARACTER as u16;
 

@@ -9,11 +9,11 @@ pub struct SourceName {
     pub type_name: String,
     /// The method it was written in.
     pub method: String,
-    /// What of that method it is; of each part, the next is a part.
+    /// The parts of that method, from the outermost to the innermost.
     pub parts: Vec<Part>,
 }
 
-/// What the compiler made of a part of a method.
+/// A member that the compiler made from a part of a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The steps of an async method or iterator.

@@ -14,7 +14,7 @@ use crate::{
     hot::HotArgs,
 };
 
-/// Which methods, and how.
+/// The options that choose methods and their probes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SelectionArgs {
     /// Instrument only methods that match (repeatable), as 'Shop.*' or 'Shop.Order::Load'; see `ilinst help patterns`
@@ -58,7 +58,7 @@ pub(crate) struct SelectionArgs {
     pub(crate) config: ConfigArgs,
 }
 
-/// Which `ilinst.toml`.
+/// The options that choose the `ilinst.toml`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ConfigArgs {
     /// Use this file of options instead of the nearest ilinst.toml

@@ -18,7 +18,7 @@ use crate::{
     text::count,
 };
 
-/// Which calls are shown.
+/// The options that choose the calls to show.
 #[derive(Args, Debug, Default)]
 pub(crate) struct CallArgs {
     /// Show single calls with the values that --capture recorded, in the order in which they began

@@ -12,7 +12,7 @@ use weave::{Hooks, LeaveMode};
 
 use crate::failure::Failure;
 
-/// Which hooks methods have; a rule has them too.
+/// The hooks of methods; a rule has them too.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HookArgs {
     /// Call this method of yours at the start of methods, instead of the tracker

@@ -8,7 +8,7 @@ use weave::{Pattern, Rule};
 
 use crate::{failure::Failure, profiles};
 
-/// Which methods, by profiles.
+/// The options that choose methods by earlier profiles.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HotArgs {
     /// Instrument only methods that took at least 1 % of the time of the slowest one in an earlier profile

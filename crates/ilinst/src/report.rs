@@ -63,7 +63,7 @@ pub(crate) struct Opts {
     html: Option<PathBuf>,
 }
 
-/// What of a profile is shown, and how.
+/// The options that choose the view of a profile.
 #[derive(Args, Debug)]
 pub(crate) struct ShownArgs {
     #[command(flatten)]
@@ -117,7 +117,7 @@ pub(crate) struct ShownArgs {
     symbols: Vec<PathBuf>,
 }
 
-/// What of a profile is shown; else a table of methods.
+/// The kinds of views; without one, a table of methods.
 #[derive(Args, Debug)]
 struct ViewArgs {
     /// Show the call tree

@@ -74,7 +74,7 @@ pub(crate) struct Opts {
     #[command(flatten)]
     reporting: Reporting,
 
-    /// What the SDK has started, if it is that.
+    /// The start by the SDK, if the SDK started this process.
     #[arg(skip)]
     started: Option<Started>,
 }

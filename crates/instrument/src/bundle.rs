@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What the host looks for in itself: the offset of the bundle stands before it, 0 if there is none. It is the SHA-256 of
+/// The signature that the host looks for in itself. The offset of the bundle stands before it, or 0. It is the SHA-256 of
 /// `.net core bundle`, as .NET has it.
 pub(crate) const SIGNATURE: [u8; 32] = [
     0x8b, 0x12, 0x02, 0xb9, 0x6a, 0x61, 0x20, 0x38, 0x72, 0x7b, 0x93, 0x02, 0x14, 0xd7, 0xa0, 0x32, 0x13, 0xf5, 0xb9, 0xe6, 0xef,
@@ -22,7 +22,7 @@ pub enum NativeProgram {
 }
 
 impl fmt::Display for NativeProgram {
-    /// What it is; and what to do, behind a semicolon.
+    /// The kind of program, a semicolon, and the advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SingleFile => {
@@ -45,7 +45,7 @@ const AOT_HEADER: &[u8] = b"redaeHgubeDemitnuRteNtoD";
 const AOT_SECTIONS: [&[u8]; 2] = [b"edocdeganam__", b"deganam."];
 
 impl NativeProgram {
-    /// Which one a file is.
+    /// Returns the kind of a file.
     pub fn of(file: &[u8]) -> Option<Self> {
         // Text has no zeros.
         if !file[..file.len().min(64)].contains(&0) {

@@ -38,7 +38,7 @@ const RUNTIME_PACK: &str = "runtimepack";
 pub struct Framework {
     /// By file name: the kind of its library.
     kinds: BTreeMap<String, String>,
-    /// What is of no project counts as the framework's, if there are projects.
+    /// Whether files of no project count as the framework's, if there are projects.
     projects_alone: bool,
 }
 

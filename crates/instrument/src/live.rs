@@ -53,7 +53,7 @@ pub fn door_of(link: &str) -> Option<u32> {
     link.strip_prefix("/memfd:")?.strip_prefix(DOOR)?.strip_suffix(" (deleted)")?.parse().ok()
 }
 
-/// What is written to the unnamed pipe, so that a request is read from a file. None if its path is too long.
+/// Returns the bytes for the unnamed pipe that make the profiler read a request from a file. `None` if its path is too long.
 pub fn knock(path: &[u8]) -> Option<Vec<u8>> {
     // Zeros at both ends: whatever came before, nothing of it is taken for a part of it.
     Some([&[0], path, &[0]].concat()).filter(|knock| knock.len() <= LONGEST_KNOCK)

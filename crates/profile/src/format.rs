@@ -189,13 +189,13 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// What stands at an address among the nodes.
+    /// Returns the slot at an address among the nodes.
     pub(crate) fn node_slot(&self, address: u64) -> Option<Slot> {
         let (chunk, slot) = (address != 0).then(|| self.slot_of(address)).flatten()?;
         Some(self.nodes.get(chunk)?.slot(slot))
     }
 
-    /// What is said beside of nodes in phases of these weights, which are not 0.
+    /// Returns the details of nodes in phases with these weights, which are not 0.
     pub(crate) fn details_of(&self, weights: &[i64]) -> impl Iterator<Item = (PhaseDetails<'a>, i64)> {
         let weights: HashMap<u64, i64> = self.phases.iter().map(|phase| phase.address).zip(weights.iter().copied()).collect();
         self.phase_details.iter().flat_map(move |chunk| {

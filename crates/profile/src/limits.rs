@@ -24,7 +24,7 @@ const NATIVE: &str = "native AOT";
 /// Files that are named where names are missing.
 const MAX_FILES: usize = 3;
 
-/// What the call trees do not hold.
+/// The calls that the call trees lack.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Losses {
     /// The number of paths that were called too often to be timed, and that were only counted from then on.
@@ -82,7 +82,7 @@ impl Profile {
         })
     }
 
-    /// What the numbers cannot tell: half sentences, most important first.
+    /// Returns the limits of the numbers as sentences without a full stop, most important first.
     pub fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         let (wall, probes) = (self.sum(SampleType::WALL), self.sum(SampleType::PROBES));

@@ -1,6 +1,6 @@
-//! What methods are called by those who wrote them: from the assembly that they are in, woven or not, and from its PDB. In an
-//! assembly that is not woven, ids lead to rows; in a woven one, to the code that passes them, as a later tool may have given rows
-//! other numbers. Their key says whether the assembly is the one that is meant.
+//! The names of methods in the source, from their assembly and its PDB. In an original assembly, an id leads to a row. In an
+//! instrumented one, it leads to the code that passes it, as a later tool may have renumbered the rows. The module's key in the id
+//! identifies the assembly.
 
 mod manifest;
 mod types;
@@ -37,7 +37,7 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// What names in metadata say alone.
+    /// Returns a symbol from names in metadata alone.
     fn of_names(type_name: &str, method: &str) -> Self {
         let source = source_name(type_name, method);
         Self {
@@ -118,8 +118,8 @@ impl<'a> Symbols<'a> {
         Ok(Some(Self { metadata, pdb, key, woven, owners, generics, steps }))
     }
 
-    /// What is known of a method, or of what call sites call; none if it is of another module, has no probes, or goes by another
-    /// name than it was woven under.
+    /// Returns the symbol of a method, or of the target of call sites. `None` if it is of another module, has no probes, or was
+    /// renamed since.
     pub fn symbol(&self, id: MethodId) -> Option<Symbol> {
         if id.module_key() != self.key {
             return None;

@@ -1,4 +1,4 @@
-//! What the samples' methods are called: names/*.txt, a line a method. `BLESS=1` writes them. Woven, those with probes are called
+//! The names of the samples' methods: names/*.txt, a line a method. `BLESS=1` writes them. Instrumented methods have
 //! the same.
 
 use std::{env, fs, path::PathBuf};

@@ -1,4 +1,4 @@
-// What most kinds are made of: a program that says what it is and does a little of everything.
+// The program that most kinds are made of: it prints its kind, and does a little of everything.
 using System;
 using System.Collections.Generic;
 

@@ -4,7 +4,7 @@ using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
 
-// What is called with values of all kinds. What the tests expect of each line stands in lines.txt.
+// Methods that are called with values of all kinds. The lines that the tests expect are in lines.txt.
 public class ClassType
 {
     public string Name = "x";

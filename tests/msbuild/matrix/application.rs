@@ -55,7 +55,7 @@ pub(super) struct Cell<'c> {
     name: String,
     /// Where it is.
     folder: PathBuf,
-    /// What the program as it is prints and returns.
+    /// Output, errors and exit code of the original program.
     original: Ended,
 }
 
@@ -83,7 +83,7 @@ impl<'c> Cell<'c> {
         }
     }
 
-    /// What can only be instrumented by the build is refused with the reason, and stays what it is.
+    /// Programs that only their build can instrument are refused with the reason, and stay as they are.
     #[cfg(feature = "full")]
     pub(super) fn check_refused(&self) {
         let (plain, woven) = (self.folder.join("plain"), self.folder.join("none"));

@@ -12,7 +12,7 @@ use super::{
 use crate::dotnet::Dotnet;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
-/// What the tracker can be asked to do.
+/// The modes of the tracker.
 const MODES: [(&str, &str); 5] = [
     ("ILINST_MODE", "exact"),
     ("ILINST_CLOCK", "tsc"),

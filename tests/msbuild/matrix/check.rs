@@ -51,7 +51,7 @@ pub(super) fn valid(woven: &Path, original: &Path) {
     assert_eq!(ended.2, Some(0), "verify {}: {ended:?}", woven.display());
 }
 
-/// What ilinst prints and returns.
+/// Returns output, errors and exit code of ilinst.
 pub(super) fn tool(arguments: &[&OsStr]) -> Ended {
     said(&ilinst().args(arguments).output().expect("ilinst runs"))
 }

@@ -86,7 +86,7 @@ impl Published {
     }
 }
 
-/// Who runs it.
+/// The way in which it is started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Host {
     /// It is a program.

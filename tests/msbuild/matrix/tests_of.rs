@@ -24,7 +24,7 @@ const SWITCH: &str = "-p:Ilinst=true";
 pub(super) struct Tests<'t> {
     dotnet: &'t Dotnet,
     program: &'t Program,
-    /// What the tests as they are end with.
+    /// The last line and the exit code of the original tests.
     original: (String, Option<i32>),
 }
 
@@ -134,7 +134,7 @@ impl<'t> Tests<'t> {
     }
 }
 
-/// What tests write beside themselves.
+/// Whether a file is a result that tests write beside themselves.
 fn is_result(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "TestResults")
 }

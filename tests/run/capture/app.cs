@@ -147,7 +147,7 @@ struct Point
         return X + Y;
     }
 
-    // What is called for it would be seen.
+    // A call of this would be seen.
     public override string ToString()
     {
         Console.WriteLine("ToString!");
@@ -371,7 +371,7 @@ static unsafe class Calls
         return 3;
     }
 
-    // What leaves it is another one than was thrown first.
+    // Another exception leaves it than was thrown first.
     public static int Replaces(int number)
     {
         Say("Replaces number=" + number + " -> (exception)");

@@ -213,7 +213,7 @@ static class VirtualClock
             }
             if (timers.Count == 0)
             {
-                // What the runtime suspends without a context goes on in the thread pool.
+                // A method that the runtime suspends without a context continues in the thread pool.
                 Turn(limit);
                 continue;
             }

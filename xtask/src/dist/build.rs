@@ -97,7 +97,7 @@ impl Platform {
         toolchain::of_debian(&[&format!("/usr/bin/{linker}")], packages)
     }
 
-    /// What the CLR profiler's library is called there. No other is shipped: that for Linux on arm64 has run under an emulator alone.
+    /// The name of the CLR profiler's library. Those that are `None` are not shipped: arm64's has only run under an emulator.
     pub(crate) fn library_name(&self) -> Option<&'static str> {
         match self.dotnet {
             "linux-x64" => Some("libilinst_clr_profiler.so"),

@@ -44,7 +44,7 @@ pub(crate) fn of_debian(wanted: &[&str], packages: &[&str]) -> Result<()> {
     }
 }
 
-/// What runs programs for Linux on arm64 here, with the libraries that .NET needs there, and what links them.
+/// The emulator for Linux on arm64 with the libraries that .NET needs there, and the linker.
 pub(super) fn arm64() -> Result<Vec<(&'static str, PathBuf)>> {
     const WANTED: [&str; 4] = [
         "/usr/bin/qemu-aarch64-static",

@@ -88,7 +88,7 @@ pub(super) fn windows() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_WINE", wine), ("ILINST_WINE_PREFIX", prefix), ("ILINST_WINDOWS_DOTNET8", dotnet)])
 }
 
-/// What runs programs for Linux on arm64, with the libraries that .NET needs there.
+/// The emulator for Linux on arm64, with the libraries that .NET needs there.
 pub(super) fn arm64() -> Result<Vec<(&'static str, PathBuf)>> {
     const EMULATOR: &str = "qemu-aarch64-static";
     const LIBRARIES: [&str; 4] = ["libc6:arm64", "libstdc++6:arm64", "libgcc-s1:arm64", "zlib1g:arm64"];

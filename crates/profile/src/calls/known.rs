@@ -5,7 +5,7 @@ use super::{Calls, Value, text};
 /// The last of the year 9999.
 const LAST_DAY: u64 = 3_652_058;
 
-/// What people write.
+/// A value as people write it.
 pub(super) enum Known {
     /// Another value.
     Value(Value),
@@ -16,7 +16,7 @@ pub(super) enum Known {
 }
 
 impl Calls {
-    /// What people write in place of a value's fields, if it is of such a type, and was captured as that type is laid out.
+    /// Returns a value as people write it, if its type is known and was captured with its layout.
     pub(super) fn known(&self, value: &Value) -> Option<Known> {
         let (Value::Struct(of, Some(fields)) | Value::Object(of, _, Some(fields))) = value else { return None };
         let ty = self.types.get(*of)?;
@@ -51,7 +51,7 @@ impl Calls {
                 }
                 _ => return None,
             },
-            // What it refers to may have moved.
+            // The memory of the elements may have moved.
             "System.Span" | "System.ReadOnlySpan" => Known::Elements(number("_length")?, Vec::new()),
             "System.Collections.Generic.List" => {
                 let count = number("_size")?;

@@ -234,7 +234,7 @@ impl Builder<'_, '_> {
         Some((*tree, (*places.get(slot)? as usize).checked_sub(1)?))
     }
 
-    /// What was running when the file was written goes on to the end: from the current node up, through the steps of async
+    /// Extends calls that ran when the file was written to the end: from the current node up, through the steps of async
     /// methods that interrupted others.
     fn close_open_calls(&mut self, number: usize, end: i64) {
         let Some(tree) = self.trees.get(number) else { return };

@@ -165,7 +165,7 @@ struct Builder {
     details: Option<usize>,
 }
 
-/// What an async record has.
+/// The values of an async record.
 const OF_ASYNC: [&str; 5] = ["latency", "completed", "faulted", "steps", "first-here"];
 
 impl Builder {
