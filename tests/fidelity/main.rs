@@ -93,7 +93,7 @@ fn a_key_is_of_an_assembly_that_is_to_be_woven() {
         assert_eq!(strong_name(&sn, "out/lib.dll", &folder), "is strongnamed", "{options:?}");
         fs::remove_dir_all(folder.join("out")).expect("it can be removed");
         let (_, error, code) = weave("other.snk", options);
-        assert!(error.contains("--snk: no assembly that was to be woven has the public key") && code == Some(2), "{error}");
+        assert!(error.contains("--snk: no instrumented assembly has the public key") && code == Some(2), "{error}");
         assert!(!folder.join("out").exists(), "nothing is left behind");
     }
 }

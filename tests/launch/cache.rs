@@ -149,7 +149,7 @@ fn what_runs_is_not_cleared() {
     let left: Vec<_> = tree(&work.cache()).into_iter().map(|(path, _)| path).collect();
     assert_eq!(left, [work.cache().join("ilinst-cache/CACHEDIR.TAG")], "nothing else is left");
     let empty = said(&ilinst().arg("cache").env("ILINST_CACHE", work.cache()).output().expect("ilinst runs"));
-    assert!(empty.0.ends_with(": 0 woven programs, 0 B\n"), "{empty:?}");
+    assert!(empty.0.ends_with(": 0 instrumented programs, 0 B\n"), "{empty:?}");
 }
 
 /// A cache may be put into a folder with anything in it. An entry has a marker within, and lies in a folder that ilinst made, or

@@ -69,7 +69,7 @@ fn what_is_the_frameworks_is_left_in_a_folder() {
         (folder.join("Mono.Posix.dll.ilinst.json").exists(), text)
     };
     let (is_woven, text) = woven("default", &[]);
-    assert!(!is_woven && text.contains("1 assembly of the framework left alone; --all-assemblies"), "{text}");
+    assert!(!is_woven && text.contains("1 assembly of the framework skipped; --all-assemblies"), "{text}");
     assert!(woven("all", &["--all-assemblies"]).0);
     assert!(woven("named", &["--include", "[Mono.Posix]*"]).0, "a pattern names it");
 
@@ -86,7 +86,7 @@ fn what_is_the_frameworks_is_left_in_a_folder() {
     assert!(woven("project", &[]).0);
     list("runtimepack");
     let text = woven("runtimepack", &[]).1;
-    assert!(text.contains("2 assemblies of the framework left alone"), "{text}");
+    assert!(text.contains("2 assemblies of the framework skipped"), "{text}");
     fs::remove_file(home.join("app.deps.json")).expect("it can be removed");
     let keep = format!("--keep={}", work.folder.join("kept").display());
     assert_eq!(app.run(&["-q", "--no-report", &keep], &["write"]).status.code(), Some(0));
@@ -129,8 +129,8 @@ fn the_named_program_is_woven_whoever_has_signed_it() {
         let run = ilinst().arg("instrument").arg(input).arg("-o").arg(work.folder.join("woven/")).output();
         said(&run.expect("ilinst runs")).0
     };
-    assert!(woven(&app).contains(" woven, "), "a file that is named");
-    assert!(woven(home).contains("2 assemblies of the framework left alone; --all-assemblies"), "of a folder nothing is named");
+    assert!(woven(&app).contains(" instrumented, "), "a file that is named");
+    assert!(woven(home).contains("2 assemblies of the framework skipped; --all-assemblies"), "of a folder nothing is named");
 }
 
 /// A run without a profile is nothing that anybody wants: it says why there would be none.
@@ -145,7 +145,7 @@ fn a_run_that_weaves_nothing_fails() {
         let last = errors.lines().last().unwrap_or_default();
         assert!(
             last.starts_with("ilinst: error ILI0006: ")
-                && last.contains(&format!(": nothing to weave, so it was not started: {why}")),
+                && last.contains(&format!(": nothing to instrument, so the program was not started: {why}")),
             "{errors}"
         );
         assert!(!has_woven(output) && work.entries().is_empty());
@@ -162,7 +162,7 @@ fn a_run_that_weaves_nothing_fails() {
     let run = |program: &std::path::Path, options: &[&str]| {
         output(&mut work.run(&[&["--no-report"], options].concat(), &mono.program(program, &work.folder)))
     };
-    fails(&run(&tiny, &[]), "no method is worth a probe; --all weaves them all");
+    fails(&run(&tiny, &[]), "all methods are trivial, and are skipped by default; --all instruments them");
     let link = work.folder.join("links/tiny.exe");
     fs::create_dir(link.parent().expect("it is in a folder")).expect("a folder can be made");
     std::os::unix::fs::symlink("../tiny/tiny.exe", &link).expect("a link can be made");

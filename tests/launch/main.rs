@@ -123,7 +123,7 @@ fn output(command: &mut Command) -> Output {
 
 /// Whether a run said that it wove something.
 fn has_woven(output: &Output) -> bool {
-    String::from_utf8_lossy(&output.stderr).contains(" woven (")
+    String::from_utf8_lossy(&output.stderr).contains(" instrumented (")
 }
 
 /// Returns the output of a program that waits; its input stays open until then.

@@ -51,7 +51,7 @@ fn a_folder_of_links_is_instrumented() {
         let before = tree(&store);
         let (_, errors, code) = said(&app.run(&[], &["write"]));
         assert_eq!(code, Some(0), "{errors}");
-        assert!(errors.contains("1 assembly woven") && errors.contains("ended cleanly"), "{errors}");
+        assert!(errors.contains("1 assembly instrumented") && errors.contains("ended cleanly"), "{errors}");
         assert!(tree(&store) == before, "on {}", app.runtime.name);
     }
 }
@@ -70,7 +70,7 @@ fn what_a_program_writes_beside_itself_is_said_or_at_home() {
 
         let (_, errors, code) = said(&app.run(&["--no-report", "--in-place"], &["write"]));
         assert_eq!(code, Some(0));
-        assert!(errors.contains("1 assembly woven") && !errors.contains("a copy"), "{errors}");
+        assert!(errors.contains("1 assembly instrumented") && !errors.contains("a copy"), "{errors}");
         assert_eq!(fs::read_to_string(home.join("state.txt")).expect("it was written at home"), "written");
         fs::remove_file(home.join("state.txt")).expect("it can be removed");
         assert!(tree(home) == before, "put back, on {}", app.runtime.name);
@@ -98,14 +98,14 @@ fn what_was_woven_in_place_is_put_back_whatever_ends_the_run() {
     let first = start();
     let second = said(&app.run(&quietly, &["wait"]));
     assert_eq!(second.2, Some(2), "{second:?}");
-    assert!(second.1.contains("runs woven in place"), "{second:?}");
+    assert!(second.1.contains("uses this folder"), "{second:?}");
     signal(first.id(), "KILL");
     // Its program ends when its input does.
     drop(first.wait_with_output().expect("it ends"));
     assert!(tree(home) != before, "nobody is left to put it back");
     let (_, errors, code) = said(&app.run(&["--in-place", "--no-report"], &["echo"]));
     assert_eq!(code, Some(9), "{errors}");
-    assert!(errors.contains("put back first"), "{errors}");
+    assert!(errors.contains("restored now"), "{errors}");
     assert!(tree(home) == before);
 }
 
@@ -119,7 +119,7 @@ fn what_the_user_has_woven_in_place_is_left() {
     let woven = tree(home);
     let (_, errors, code) = said(&app.run(&["--in-place"], &["echo"]));
     assert_eq!(code, Some(2));
-    assert!(errors.contains("it is woven in place already; ilinst restore"), "{errors}");
+    assert!(errors.contains("it is instrumented in place already; to restore it: ilinst restore"), "{errors}");
     assert!(tree(home) == woven);
 }
 

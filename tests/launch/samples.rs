@@ -84,7 +84,7 @@ fn the_report_is_shown_when_the_program_has_ended() {
         assert!(errors.contains("Program.cs:"), "names have lines: {errors}");
         let page = work.folder.join("page.html");
         let tree = said(&run(&["--tree", "--html", page.to_str().expect("it is text")])).1;
-        assert!(tree.contains("call tree") && !tree.contains(" woven ("), "{tree}");
+        assert!(tree.contains("call tree") && !tree.contains(" instrumented ("), "{tree}");
         assert!(fs::read_to_string(&page).expect("it was written").contains("Orders.Program"));
         let left: Vec<_> = fs::read_dir(&work.folder).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(left.len(), 2, "the cache and the page: {left:?}");

@@ -39,7 +39,7 @@ pub(super) fn attached(command: &mut Command) -> Child {
     let mut attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let (errors, mut line) = (attached.stderr.as_mut().expect("a pipe"), String::new());
     BufReader::with_capacity(1, errors).read_line(&mut line).expect("it can be read");
-    assert!(line.contains("methods woven"), "{line}");
+    assert!(line.contains("methods instrumented"), "{line}");
     attached
 }
 
@@ -250,7 +250,7 @@ fn a_second_signal_does_not_wait_for_the_program() {
     fs::write(status.join(std::process::id().to_string()), "woven 3").expect("it can be written");
     let (errors, mut line) = (child.stderr.as_mut().expect("a pipe"), String::new());
     BufReader::with_capacity(1, errors).read_line(&mut line).expect("it can be read");
-    assert!(line.contains("3 methods woven"), "{line}");
+    assert!(line.contains("3 methods instrumented"), "{line}");
     let interrupt = || Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().expect("sh starts");
     assert!(interrupt().success());
     until("the word that it is to end", || status.join("stop").exists().then_some(()));

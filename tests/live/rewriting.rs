@@ -178,7 +178,7 @@ fn what_cannot_be_woven_is_said() {
         instrument(&[&app as &dyn AsRef<OsStr>, &"-o", &woven]);
         let (text, errors, code) = said(&output(&mut work.live(&runtime, &["--rewrite"], &woven, &["once"])));
         assert_eq!((text.as_str(), code), ("work 0\n", Some(42)), "{errors}");
-        let line = format!("ilinst: skipped: {}: it is woven already", woven.display());
+        let line = format!("ilinst: skipped: {}: it is instrumented already", woven.display());
         assert!(errors.contains(&line), "{line}\n{errors}");
     }
 }

@@ -41,12 +41,12 @@ fn what_fails_is_an_error_of_the_build() {
     // Warnings are those of a compiler: of a file, to be switched off or made errors by their number.
     let nothing = ["-p:IlinstInclude=Nobody"];
     let (said, code) = build(&nothing);
-    let warning = "obj/Debug/netcoreapp3.1/app.dll : warning ILI0006: nothing to weave, ";
+    let warning = "obj/Debug/netcoreapp3.1/app.dll : warning ILI0006: nothing to instrument, ";
     assert!(said.lines().any(|line| line.starts_with(warning)) && code == Some(0), "{said}");
     fs::remove_file(dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst/app.stamp")).expect("it is there");
     let (said, _) = build(&[&nothing[..], &["-warnaserror:ILI0006"]].concat());
     // Its exit code is 0 now and then, with any warning in any project: MSBuild 16.4 asks too early whether there were errors.
-    assert!(said.contains("error ILI0006: nothing to weave, ") && said.contains("\nBuild FAILED.\n"), "{said}");
+    assert!(said.contains("error ILI0006: nothing to instrument, ") && said.contains("\nBuild FAILED.\n"), "{said}");
     fs::remove_file(dotnet.folder.join("app/obj/Debug/netcoreapp3.1/ilinst/app.stamp")).expect("it is there");
     let (said, code) = build(&[&nothing[..], &["-p:MSBuildWarningsAsMessages=ILI0006"]].concat());
     assert!(!said.contains("warning ILI0006") && code == Some(0), "{said}");

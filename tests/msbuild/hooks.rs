@@ -65,11 +65,11 @@ fn hooks_and_selectors_are_said_by_properties() {
         ),
     );
     let built = dotnet.run(&BUILD);
-    assert!(built.contains("app.dll: 3 methods, 1 woven\n"), "{built}");
+    assert!(built.contains("app.dll: 3 methods, 1 instrumented\n"), "{built}");
     assert_eq!(run(&dotnet), (SAYS.into(), String::new(), Some(0)));
     // Another choice weaves again.
     let built = dotnet.run(&[&BUILD[..], &["-p:IlinstExclude=il:..500", "-p:IlinstInclude="]].concat());
-    assert!(built.contains("app.dll: 3 methods, 0 woven\n"), "{built}");
+    assert!(built.contains("app.dll: 3 methods, 0 instrumented\n"), "{built}");
     assert_eq!(run(&dotnet), ("fib 1\n".into(), String::new(), Some(0)));
 }
 
@@ -92,7 +92,7 @@ leave = ['finally', '{ASSEMBLY}!Own.Calls::Leave']
         ),
     );
     let built = dotnet.run(&BUILD);
-    assert!(built.contains("app.dll: 3 methods, 1 woven\n"), "{built}");
+    assert!(built.contains("app.dll: 3 methods, 1 instrumented\n"), "{built}");
     assert_eq!(run(&dotnet), (SAYS.into(), String::new(), Some(0)));
 }
 
@@ -102,7 +102,7 @@ leave = ['finally', '{ASSEMBLY}!Own.Calls::Leave']
 fn a_preset_comes_with_what_it_calls() {
     let Some(dotnet) = new_project("hooks-preset") else { return };
     let built = dotnet.run(&[&BUILD[..], &["-p:IlinstPreset=coverage"]].concat());
-    assert!(built.contains("app.dll: 3 methods, 2 woven\n"), "{built}");
+    assert!(built.contains("app.dll: 3 methods, 2 instrumented\n"), "{built}");
     let list = dotnet.folder.join("coverage.tsv");
     let output = dotnet.program(OUTPUT).env("ILINST_COVERAGE", &list).output().expect("it starts");
     assert_eq!(said(&output), ("fib 6765\n".into(), String::new(), Some(0)));

@@ -71,7 +71,7 @@ fn a_project_of_before_the_sdk_is_woven() {
             text
         };
         let text = run("-t:Build", &[]);
-        assert!(text.contains("obj/Debug/Old.exe: 3 methods, 2 woven\n"), "{text}");
+        assert!(text.contains("obj/Debug/Old.exe: 3 methods, 2 instrumented\n"), "{text}");
         let program = dotnet.folder.join("project/bin/Debug/Old.exe");
         let report = dotnet.profile(&mut mono.program(&program, &dotnet.folder), "fib 6765\n");
         assert_eq!((report.calls("Old.Program::Fib"), report.calls("Old.Program::LeftAlone")), (21_891, 0));

@@ -43,7 +43,7 @@ pub(crate) fn new_project(name: &str) -> Option<Dotnet> {
 fn a_new_project_is_woven_by_one_option() {
     let Some(dotnet) = new_project("new") else { return };
     let said = dotnet.run(&BUILD);
-    assert!(said.contains("app.dll: 3 methods, 2 woven\n") && !said.contains("warning"), "{said}");
+    assert!(said.contains("app.dll: 3 methods, 2 instrumented\n") && !said.contains("warning"), "{said}");
     assert!(dotnet.is_woven(&format!("{OUTPUT}/app.dll")) && !dotnet.is_woven("app/obj/Debug/netcoreapp3.1/app.dll"));
     let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), 21_891);
@@ -71,7 +71,7 @@ fn what_did_not_change_is_not_built_again() {
     assert_eq!(dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst"), woven);
     // Another option weaves, and compiles nothing.
     let said = dotnet.run(&[&BUILD[..], &["-v:normal", "-p:IlinstExclude=Program::Fib%3BProgram::X"]].concat());
-    assert!(said.contains("Skipping target \"CoreCompile\"") && said.contains("app.dll: 3 methods, 1 woven\n"), "{said}");
+    assert!(said.contains("Skipping target \"CoreCompile\"") && said.contains("app.dll: 3 methods, 1 instrumented\n"), "{said}");
     let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
     assert_eq!((report.calls("Program::Fib"), report.calls("Program::Main")), (0, 1));
     // A changed source is woven anew.

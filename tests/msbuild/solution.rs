@@ -150,7 +150,7 @@ fn solution(name: &str) -> Option<Dotnet> {
 fn a_solution_is_woven_as_one() {
     let Some(dotnet) = solution("solution") else { return };
     let built = dotnet.run(&[&["build", "Shop.sln"][..], &OPTIONS].concat());
-    assert_eq!(built.matches(" woven\n").count(), 6, "each assembly once\n{built}");
+    assert_eq!(built.matches(" instrumented\n").count(), 6, "each assembly once\n{built}");
     let report = dotnet.profile(&mut dotnet.program("App/bin/Debug/netcoreapp3.1/App.dll"), "55 14 abab\n");
     let calls = ["App.Program::Main", "Lib.Sum::To", "Fun.Square::sum", "Basic.Twice::Join"].map(|name| report.calls(name));
     assert_eq!(calls, [1, 1, 4, 1]);
@@ -213,13 +213,13 @@ fn a_file_of_rules_holds_for_builds() {
     dotnet.run(&["new", "console", "-o", "src/app", "--no-restore"]);
     dotnet.run(&["add", "src/app", "package", "Ilinst.MSBuild"]);
     let build = || dotnet.run(&["build", "src/app", "-p:Ilinst=true", "-p:IlinstAll=true", "-nologo"]);
-    assert!(build().contains("app.dll: 2 methods, 2 woven\n"));
+    assert!(build().contains("app.dll: 2 methods, 2 instrumented\n"));
     dotnet.write("ilinst.toml", "exclude = [\"*::Main\"]\n");
     let said = build();
-    assert!(said.contains("app.dll: 2 methods, 1 woven\n"), "{said}");
+    assert!(said.contains("app.dll: 2 methods, 1 instrumented\n"), "{said}");
     dotnet.write("ilinst.toml", "exclude = [\"*\"]\n");
     let said = build();
-    assert!(said.contains("app.dll: 2 methods, 0 woven\n"), "{said}");
+    assert!(said.contains("app.dll: 2 methods, 0 instrumented\n"), "{said}");
     std::fs::remove_file(dotnet.folder.join("ilinst.toml")).expect("it is there");
-    assert!(build().contains("app.dll: 2 methods, 2 woven\n"));
+    assert!(build().contains("app.dll: 2 methods, 2 instrumented\n"));
 }

@@ -234,7 +234,7 @@ fn a_running_program_is_attached_to_again() {
         let again = again.arg(keep).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut again = again.expect("Wine starts");
         let line = first_line(again.stderr.as_mut().expect("a pipe"));
-        assert!(line.contains("methods woven"), "{name}: {line}");
+        assert!(line.contains("methods instrumented"), "{name}: {line}");
         // The program now does one step for each line, and ends.
         program.stdin.take().expect("a pipe").write_all(b"go\n").expect("it reads");
         let (text, _, code) = lines(&program.wait_with_output().expect("it ends"));

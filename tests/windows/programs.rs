@@ -80,7 +80,7 @@ fn a_program_is_found_as_windows_finds_it() {
         errors
     };
     let first = run(&[&windows(&program)]);
-    assert!(first.contains("assembly woven"), "{first}");
+    assert!(first.contains("assembly instrumented"), "{first}");
     for words in [
         &[windows(program.parent().expect("it is in a folder")).as_os_str()][..],
         &["dotnet".as_ref(), &windows(&program)],

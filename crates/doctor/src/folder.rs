@@ -84,7 +84,7 @@ impl Folder {
                 0 => ("no assembly is there".to_owned(), "name the folder that the program is started from".to_owned()),
                 others => {
                     let advice = format!("ilinst instrument {} -o woven/, and start woven/", root.display());
-                    (format!("none of {others} assemblies there is woven"), advice)
+                    (format!("none of its {others} assemblies is instrumented"), advice)
                 }
             };
             folder.findings.push(Finding::new(Code::NotWoven, root, what, advice));
@@ -149,7 +149,7 @@ impl Folder {
             return self.find_native(path, NativeProgram::SingleFile);
         }
         if found.iter().any(|file| !file.has_tracker) && !files.iter().any(|file| name(file) == TRACKER_FILE) {
-            let what = "what is woven in this single file calls the tracker, which is not in it";
+            let what = "its instrumented code calls the tracker, which is not in this single file";
             self.find(
                 Code::TrackerNotFound,
                 path,
@@ -170,7 +170,7 @@ impl Folder {
     fn find_nothing_matched(&mut self, path: &Path, manifest: &Manifest) {
         let reasons = manifest.left_alone.iter().take(MANY).map(|(reason, count)| format!("{count} {reason}"));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
-        let what = format!("none of its methods was to be woven ({reasons}); options: {}", manifest.options);
+        let what = format!("none of its methods was instrumented ({reasons}); options: {}", manifest.options);
         let advice = format!("ilinst list --methods {} says what would be, with the same patterns", path.display());
         self.find(Code::NothingMatched, path, what, advice);
     }
@@ -178,10 +178,10 @@ impl Folder {
     fn find_copied_back(&mut self, path: &Path, manifest: &Manifest, bytes: &[u8]) {
         let is_original = hex::encode(Sha256::digest(bytes)) == manifest.input;
         let what = match is_original {
-            true => "it was woven, and the original has been put back since, as a build does that copies it there again",
-            false => "it was woven, and another file has been put there since, as a build does",
+            true => "the original has replaced the instrumented file, as when a build copies it there again",
+            false => "another file has replaced the instrumented file, as when a build copies one there",
         };
-        self.find(Code::CopiedBack, path, what, "weave in the build, behind its last copy, or weave again before each start");
+        self.find(Code::CopiedBack, path, what, "instrument after the last copy of the build, or again before each start");
     }
 
     /// The tracker has to be beside what is woven, or in the program's folder, and be named by the lists there.
@@ -202,14 +202,14 @@ impl Folder {
                 (Ok(_), Err(_)) => self.find(
                     Code::TrackerNotFound,
                     &tracker,
-                    "what is woven there calls the tracker, which is not there",
-                    "copy it from where the program was woven, with all that lies there, or weave again",
+                    "the tracker is missing, so the instrumented program cannot start",
+                    "copy all files from the output folder of `ilinst instrument`, or instrument again",
                 ),
                 (Ok(own), Ok(found)) if own != found => self.find(
                     Code::OtherTracker,
                     &tracker,
                     "it is of another version of ilinst, or of a program with another .NET",
-                    "weave again with the ilinst that reads the profiles",
+                    "instrument again with the same version of ilinst that reads the profiles",
                 ),
                 (Ok(_), Ok(_)) => {}
             }

@@ -23,7 +23,12 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
     let mut find = |code, place: &Path, what: String, advice: &str| findings.push(Finding::new(code, place, what, advice));
     if profile.end == End::Unknown {
         let what = "the program was cut off: what it did up to then is there, but for names of the last tenth of a second";
-        find(Code::Killed, path, what.into(), "nothing, unless names are missing: then --symbols DIR with the woven files");
+        find(
+            Code::Killed,
+            path,
+            what.into(),
+            "nothing, unless names are missing: then add --symbols DIR with the instrumented files",
+        );
     }
     if profile.disk_was_full {
         let what = "the disk was full: the call paths that came last are missing, with their time";
@@ -32,7 +37,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
     let losses = profile.losses();
     if losses.muted > 0 {
         let what = format!("{} call paths were called too often to be timed, and only counted from then on", losses.muted);
-        find(Code::Muted, path, what, "start without ILINST_AUTOMUTE; --exclude leaves them alone when weaving");
+        find(Code::Muted, path, what, "start without ILINST_AUTOMUTE, or skip these methods with --exclude");
     }
     if losses.overflow > 0 {
         let what = format!("{} calls beyond the limit of {} call paths have no callers", losses.overflow, profile.max_nodes);
@@ -60,7 +65,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
     for module in profile.modules.iter().filter(|module| Path::new(&module.path).is_file()) {
         if !has_key(Path::new(&module.path), module.key) {
             let what = "it is no longer the file that the program ran: another one has been put there since";
-            find(Code::CopiedBack, Path::new(&module.path), what.into(), "weave again; names come from the profile itself");
+            find(Code::CopiedBack, Path::new(&module.path), what.into(), "instrument again; names come from the profile itself");
         }
     }
     for woven in folder.iter().flat_map(|folder| &folder.woven) {
@@ -71,7 +76,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         match same_name {
             Some(other) => {
                 let what = format!("the program ran another file of this name: {}", other.display());
-                find(Code::OtherFileLoaded, &woven.path, what, "start the program from the folder that was woven");
+                find(Code::OtherFileLoaded, &woven.path, what, "start the program from the instrumented folder");
             }
             // Nothing was to be recorded.
             None if profile.is_paused => {}
@@ -82,7 +87,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         }
     }
     if profile.sum(SampleType::CALLS) == 0 && profile.functions.is_empty() && !profile.is_paused {
-        let what = "no call is in it: the tracker was started, and nothing that is woven ran after that";
+        let what = "it has no call: the tracker was started, and no instrumented method ran after that";
         find(Code::NotCalled, path, what.into(), "ilinst reset begins a profile anew: it holds what came after that");
     }
     findings

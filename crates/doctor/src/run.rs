@@ -87,7 +87,7 @@ fn namesakes(command: &[OsString], woven: &[PathBuf]) -> BTreeSet<PathBuf> {
 /// Returns the finding of a run whose command leads to no folder.
 pub fn of_command(run: &Run, program: &Path) -> Option<Finding> {
     let what = "no tracker started, and it is not seen from the command where its assemblies are";
-    let advice = "name the folder that was woven: ilinst doctor woven/ -- COMMAND";
+    let advice = "name the instrumented folder: ilinst doctor woven/ -- COMMAND";
     run.log.is_empty().then(|| Finding::new(Code::NotWoven, program, what, advice))
 }
 
@@ -120,7 +120,7 @@ pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
                 Code::OtherFileLoaded,
                 &woven.path,
                 what,
-                "start the program from the folder that was woven, or weave where it is loaded from",
+                "start the program from the instrumented folder, or instrument the folder it is loaded from",
             ));
         }
     }
@@ -131,10 +131,15 @@ pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
     }
     let place = folder.root();
     findings.push(if is_loaded {
-        let what = "what is woven was loaded, and no probe ran: none of its woven methods was called";
-        Finding::new(Code::NotCalled, place, what, "ilinst list shows what is woven; call that, or weave more (--all, --include)")
+        let what = "instrumented assemblies were loaded, but none of their instrumented methods was called";
+        Finding::new(
+            Code::NotCalled,
+            place,
+            what,
+            "`ilinst list` shows the instrumented methods; call them, or instrument more (--all, --include)",
+        )
     } else {
-        let what = "the program loaded nothing of what is woven there";
+        let what = "the program loaded no instrumented assembly of this folder";
         Finding::new(Code::NotLoaded, place, what, "start the program that lies there, not one that was installed elsewhere")
     });
     findings
@@ -145,7 +150,7 @@ fn identity(path: &Path) -> String {
     let Ok(bytes) = fs::read(path) else { return "it is gone by now".into() };
     let hash = hex::encode(Sha256::digest(&bytes));
     let is_woven = assembly(&bytes).is_some_and(|(_, metadata)| weave::tracker::Mark::read(&metadata).is_some());
-    let kind = if is_woven { "woven" } else { "not woven" };
+    let kind = if is_woven { "instrumented" } else { "not instrumented" };
     format!("{kind}, SHA-256 {}...", hash.get(..SHORT_HASH).unwrap_or(&hash))
 }
 

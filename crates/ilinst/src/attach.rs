@@ -147,7 +147,10 @@ impl Opts {
                 if !is_told {
                     end = Instant::now() + self.duration + PATIENCE;
                     if !self.reporting.quiet {
-                        complain(format_args!("process {}:{methods} methods woven, for {:?}", self.process, self.duration));
+                        complain(format_args!(
+                            "process {}:{methods} methods instrumented, for {:?}",
+                            self.process, self.duration
+                        ));
                     }
                 }
                 is_told = true;
@@ -179,11 +182,9 @@ impl Opts {
                 seen = Instant::now();
             }
             if Instant::now() > end {
-                let what = if is_told { "has not put its methods back in time" } else { "does not weave its methods" };
-                let text = format_args!(
-                    "process {} {what}: {STANDS_STILL}; no method stays woven once it runs, as nobody waits for it",
-                    self.process
-                );
+                let what = if is_told { "has not restored its methods in time" } else { "does not instrument its methods" };
+                let text =
+                    format_args!("process {} {what}: {STANDS_STILL}; its methods are restored when it continues", self.process);
                 return Err(Failure::not_recorded(text));
             }
             thread::sleep(INTERVAL);

@@ -91,7 +91,7 @@ impl Opts {
 }
 
 fn programs(number: usize) -> String {
-    count(number, "woven program")
+    count(number, "instrumented program")
 }
 
 fn to_json(entry: &Kept) -> Value {

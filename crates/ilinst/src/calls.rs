@@ -64,7 +64,7 @@ impl CallArgs {
         let calls = calls::Calls::parse(&bytes).map_err(bad)?;
         if calls.list.is_empty() {
             complain(format_args!(
-                "note: {}: no calls were kept; --capture args,return,this, where methods are woven or with run --live, keeps them",
+                "note: {}: the profile has no single calls; record them with --capture args,return,this (instrument, run)",
                 path.display()
             ));
         }

@@ -119,7 +119,7 @@ fn print(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
     let found = if findings.is_empty() { "nothing is wrong".to_owned() } else { count(findings.len(), "finding") };
     let native: usize = looked.folders.iter().map(|folder| folder.native.len()).sum();
     let native = if native == 0 { String::new() } else { format!("{} with a tracker, ", count(native, "native program")) };
-    writeln!(out, "{}, {native}{}; {found}", count(woven, "woven assembly"), count(looked.profiles.len(), "profile"))?;
+    writeln!(out, "{}, {native}{}; {found}", count(woven, "instrumented assembly"), count(looked.profiles.len(), "profile"))?;
     Ok(out.close()?)
 }
 

@@ -235,10 +235,10 @@ fn print(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
     for Explained { name, token, decision, because } in methods {
         let verdict = match &decision.outcome {
             Ok(Shape::Return) if decision.holds.leave.0 == LeaveMode::Finally => {
-                "woven, the leave probe before each ret: it has a tail call or a jmp, which no try block may hold".into()
+                "instrumented, with the leave probe before each ret: it has a tail call or a jmp, which a try block must not contain".into()
             }
-            Ok(_) => "woven".into(),
-            Err(reason) => format!("left alone, {}: {}", reason.code(), in_full(reason, because)),
+            Ok(_) => "instrumented".into(),
+            Err(reason) => format!("skipped, {}: {}", reason.code(), in_full(reason, because)),
         };
         writeln!(out, "{token} {}: {}", Visible(name), Visible(verdict))?;
         for Because { option, value, pattern, rule, origin, line } in because {

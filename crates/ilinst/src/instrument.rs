@@ -114,7 +114,7 @@ impl Opts {
         limit_threads(self.threads)?;
         clean_up_when_asked_to_end()?;
         if self.output.is_none() && !self.in_place && !self.dry_run {
-            let text = "where to? -o DIR; or --in-place weaves files where they are, and --dry-run writes nothing";
+            let text = "no output was given: add -o DIR, or --in-place, or --dry-run to write nothing";
             return Err(Failure::usage(text).into());
         }
         let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();

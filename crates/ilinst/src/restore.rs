@@ -49,7 +49,7 @@ impl Opts {
         let restored = ::instrument::restore(folder)?;
         let Restored { put_back, removed, changed } = &restored;
         if *put_back + *removed + changed.len() == 0 {
-            let text = format_args!("{}: nothing was woven in place there, or it was put back already", folder.display());
+            let text = format_args!("{}: nothing there was instrumented in place, or it was restored already", folder.display());
             return Err(Failure::no_originals(text).into());
         }
         let code = if changed.is_empty() { 0 } else { EXIT_FINDINGS };
@@ -71,7 +71,7 @@ fn print(folder: &Path, Restored { put_back, removed, changed }: &Restored) -> a
     let mut out = Terminal::text();
     for (path, kept) in changed {
         let kept = kept.as_ref().map(|kept| format!("; what it was before is still {}", kept.display()));
-        let what = format!("changed since it was woven, so left as it is{}", kept.unwrap_or_default());
+        let what = format!("kept, as it was changed after it was instrumented{}", kept.unwrap_or_default());
         writeln!(out, "{}", Visible(format_args!("{}: {what}", path.display())))?;
     }
     let (put_back, removed) = (count(*put_back, "file"), count(*removed, "file"));

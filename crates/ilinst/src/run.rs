@@ -200,7 +200,7 @@ impl Opts {
             say_unmatched(weaving, &entry.made.unmatched)?;
         }
         if self.verbose {
-            let what = if entry.is_new { "runs in" } else { "woven before; runs in" };
+            let what = if entry.is_new { "runs in" } else { "instrumented before; runs in" };
             complain(format_args!("{what} {}", entry.folder.display()));
         }
         Ok(entry)
@@ -209,7 +209,10 @@ impl Opts {
     fn weave_in_place(&self, weaving: &Weaving, program: &Program, folder: &Path) -> anyhow::Result<Home> {
         let home = Home::take(&Cache::of_user()?, folder)?;
         if home.was_left {
-            complain(format_args!("{}: an earlier run was killed, and left it woven: put back first", folder.display()));
+            complain(format_args!(
+                "{}: an earlier run was killed before it restored this folder: restored now",
+                folder.display()
+            ));
         }
         if let Err(failure) = self.weave_into(weaving, Destination::InPlace, (folder, &program.name())) {
             home.forget();
@@ -232,7 +235,8 @@ impl Opts {
         jobs.iter_mut().for_each(|job| job.is_program = job.input == program);
         let run = ::instrument::run(&request, &jobs, &weaving.options, &|_| {})?;
         if let Some(file) = run.files.iter().find(|file| weaving.strict && file.has_findings()) {
-            let text = format!("{}: a method that should be woven cannot be; ilinst instrument says which", file.input.display());
+            let text =
+                format!("{}: a chosen method could not be instrumented; `ilinst instrument -v` lists it", file.input.display());
             return Err(Failure { code: "ILI0001", exit: EXIT_LEFT_ALONE, message: text });
         }
         say_unmatched(weaving, &run.unmatched)?;
@@ -244,7 +248,7 @@ impl Opts {
             let methods: usize = files.iter().map(FileReport::woven).sum();
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let assemblies = if woven == 1 { "1 assembly".into() } else { format!("{woven} assemblies") };
-            complain(format_args!("{}: {assemblies} woven ({})", folder.display(), count(methods, "method")));
+            complain(format_args!("{}: {assemblies} instrumented ({})", folder.display(), count(methods, "method")));
             say_without_lines(&files);
         }
         Ok(unmatched)
@@ -272,7 +276,7 @@ fn nothing_woven(program: &Path, files: &[FileReport]) -> Failure {
         Some(file) => why_nothing(file).to_owned() + &list(),
         None => "it is not in its folder any more".into(),
     };
-    let message = format!("{shown}: nothing to weave, so it was not started: {why}");
+    let message = format!("{shown}: nothing to instrument, so the program was not started: {why}");
     Failure { code: NOTHING_TO_WEAVE, exit: EXIT_BAD_INPUT, message }
 }
 
@@ -303,7 +307,7 @@ impl Place {
             Self::Home(home) => {
                 for (path, kept) in home.put_back()?.changed {
                     let kept = kept.map(|kept| format!("; what it was before is {}", kept.display())).unwrap_or_default();
-                    complain(format_args!("{}: changed while it was woven, so left as it is{kept}", path.display()));
+                    complain(format_args!("{}: kept, as it was changed while it was instrumented{kept}", path.display()));
                 }
                 Ok(Vec::new())
             }

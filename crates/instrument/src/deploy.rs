@@ -175,7 +175,7 @@ impl Deployment<'_> {
 }
 
 fn untold(list: &Path) -> String {
-    let text = "lists what its program may load, and is not written here, so the tracker is not in it: weave in place";
+    let text = "lists the files of its program, and is not written to this output, so it lacks the tracker: use --in-place";
     format!("{} {text}", list.display())
 }
 

@@ -114,7 +114,7 @@ pub(crate) fn host_hint(path: &Path, bytes: &[u8]) -> String {
     }
     let library = path.with_extension("dll");
     let is_host = library != path && library.is_file();
-    if is_host { format!("; it may be the host that starts {}: weave that", library.display()) } else { String::new() }
+    if is_host { format!("; it may be the host of {}: instrument that file", library.display()) } else { String::new() }
 }
 
 /// The failure of a file that is no assembly, or a damaged one.

@@ -175,7 +175,7 @@ fn no_link(input: &Path) -> Result<PathBuf> {
     match input.read_link() {
         Ok(target) => {
             let (input, target) = (input.display(), target.display());
-            Err(Failure::usage(format_args!("{input}: it is a link to {target}: name what is to be woven")))
+            Err(Failure::usage(format_args!("{input}: it is a link to {target}: name that file")))
         }
         Err(_) => Ok(input.to_owned()),
     }

@@ -132,7 +132,7 @@ fn run_jobs(
     files.sort_by_key(|file| places.get(file.report.input.as_path()).copied());
 
     if !context.keys.is_empty() && !files.iter().any(|file| file.has_key) {
-        return Err(Failure::usage("--snk: no assembly that was to be woven has the public key of a key that was given"));
+        return Err(Failure::usage("--snk: no instrumented assembly has the public key of one of these keys"));
     }
     let companions = deploy(jobs, &mut files, &context, &mut outputs)?;
     // An instrumented program is never without its tracker.

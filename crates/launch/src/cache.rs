@@ -127,7 +127,7 @@ impl Cache {
         } else {
             absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache"))).map(|folder| folder.join("ilinst"))
         };
-        let none = || Failure::usage(format_args!("no folder for what is woven: {VARIABLE} can name one"));
+        let none = || Failure::usage(format_args!("there is no folder for the cache: name one with {VARIABLE}"));
         let own = |folder: PathBuf| dunce::simplified(&without_links(&folder)).join(FOLDER);
         folder.map(|folder| Self { folder: own(folder) }).ok_or_else(none)
     }

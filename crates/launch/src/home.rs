@@ -39,7 +39,7 @@ impl Home {
                 Ok(()) if is_at(&file, &path) => break file,
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    let text = format_args!("{shown}: another ilinst run has it: its program runs woven in place there");
+                    let text = format_args!("{shown}: another `ilinst run --in-place` uses this folder");
                     return Err(Failure::usage(text));
                 }
                 Err(TryLockError::Error(error)) => return Err(unwritable(&error)),
@@ -50,7 +50,7 @@ impl Home {
         if is_woven_in_place(folder) {
             if !was_ours {
                 home.forget();
-                let text = format_args!("{shown}: it is woven in place already; ilinst restore {shown} puts it back");
+                let text = format_args!("{shown}: it is instrumented in place already; to restore it: ilinst restore {shown}");
                 return Err(Failure::usage(text));
             }
             restore(folder)?;

@@ -47,7 +47,7 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::ReadyToRunRemoved => "ReadyToRun code removed, so that the woven IL runs",
+            Self::ReadyToRunRemoved => "ReadyToRun code removed, so that the instrumented IL runs",
             Self::SignatureRemoved => {
                 "strong name signature removed, as there is no key to sign again (--snk); the assembly keeps its name and public key"
             }
@@ -61,7 +61,7 @@ impl fmt::Display for Note {
                 "its .mdb does not match any more, and Mono may say so: it cannot follow; take it away, or compile with a portable \
                  PDB (csc -debug:portable)"
             }
-            Self::ModuleHash => "the manifest of its assembly holds a hash of it: weave both in one run",
+            Self::ModuleHash => "the manifest of its assembly holds a hash of it: instrument both in one run",
             Self::CompositeCodeKept => {
                 "its ReadyToRun code is part of a composite image, so methods of other assemblies may be inlined into it, and those \
                  calls are not counted: instrument this assembly too"

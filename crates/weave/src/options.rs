@@ -214,7 +214,7 @@ fn put_patterns(f: &mut fmt::Formatter<'_>, name: &str, patterns: &[Pattern]) ->
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     /// An unknown option.
-    #[error("'{0}' is no option that weaving knows")]
+    #[error("'{0}' is not an option of instrumentation")]
     Unknown(String),
     /// An invalid pattern.
     #[error(transparent)]

@@ -73,7 +73,7 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AlreadyWoven => "it is woven already; weave the original",
+            Self::AlreadyWoven => "it is instrumented already; instrument the original",
             Self::DamagedMark => {
                 "it has the mark of a woven assembly, but does not refer to the tracker: it was damaged or changed after it was \
                  woven; weave the original"
@@ -83,15 +83,15 @@ impl fmt::Display for Refusal {
                 "it is the core library (it defines System.Object), which the tracker needs and which cannot need the tracker"
             }
             Self::Dangling(place) => {
-                return write!(f, "{place} leads to what it has not got, and what weaving adds would be taken for that");
+                return write!(f, "{place} leads to what it has not got, and rows that instrumentation adds would be taken for that");
             }
             Self::NoManifest => "it is a module of an assembly of several, and --embed puts the tracker into whole assemblies",
-            Self::TrackerNeeds => "the tracker refers to it, so --embed cannot put the tracker into it: weave it without",
+            Self::TrackerNeeds => "the tracker refers to it, so --embed cannot put the tracker into it: instrument it without --embed",
             Self::TypeParameters => {
                 "it has more types than methods before a generic type, so --embed has no place for the tracker's type parameters: \
                  weave it without"
             }
-            Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the woven IL",
+            Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the instrumented IL",
         })
     }
 }

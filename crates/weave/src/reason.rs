@@ -35,7 +35,7 @@ pub enum Reason {
     #[error("hooks are in its assembly")]
     Hook,
     /// The method is compiler-generated, with no counterpart in the source.
-    #[error("the compiler made it, without a body of the user's (--all weaves it)")]
+    #[error("compiler-generated, with no counterpart in the source (--all instruments it)")]
     Generated,
     /// The method is a step of a state machine. Hooks are called in the kickoff method instead.
     #[error("it is a step of a state machine: hooks are in the method that was written")]
@@ -44,11 +44,11 @@ pub enum Reason {
     #[error("the runtime suspends it (runtime-async), and attach does not follow that: use run or instrument")]
     RuntimeAsync,
     /// The method only reads or writes a field.
-    #[error("it is an accessor that only reads or writes (--all weaves it)")]
+    #[error("an accessor that only reads or writes a field (--all instruments it)")]
     Accessor,
     /// The method is short, has no loop, and calls nothing, or only skipped methods.
     #[error(
-        "{size} bytes of IL without a loop{}, limit {limit}: a probe takes longer (--min-il 0 weaves it)",
+        "{size} bytes of IL without a loop{}, limit {limit}: a probe takes longer (--min-il 0 instruments it)",
         if *forwards { ", which only calls methods that are skipped" } else { " or a call" }
     )]
     Short {

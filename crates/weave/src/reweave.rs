@@ -26,10 +26,10 @@ pub enum ReweaveError {
     #[error("its mark cannot be followed: {0}")]
     Options(#[from] OptionsError),
     /// The original would have been refused.
-    #[error("the original cannot be woven: {0}")]
+    #[error("the original cannot be instrumented: {0}")]
     Refused(Refusal),
     /// The file as a whole cannot be written.
-    #[error("the original cannot be woven: {0}")]
+    #[error("the original cannot be instrumented: {0}")]
     Unwritable(#[from] Error),
 }
 

@@ -14,10 +14,10 @@ pub(super) fn print(files: &[FileReport], is_strict: bool, out: &mut impl Write)
     for file in files.iter().filter(|file| !matches!(file.outcome, Outcome::Copied)) {
         let input = Visible(file.input.display());
         let Outcome::Processed { methods, left_alone, notes } = &file.outcome else {
-            writeln!(out, "{input}: not woven")?;
+            writeln!(out, "{input}: not instrumented")?;
             continue;
         };
-        writeln!(out, "{input}: {}, {} woven", count(methods.len(), "method"), file.woven())?;
+        writeln!(out, "{input}: {}, {} instrumented", count(methods.len(), "method"), file.woven())?;
         for note in notes {
             writeln!(out, "{input}: note {}: {}", note.code(), Visible(note))?;
         }
@@ -40,7 +40,7 @@ pub(super) fn print(files: &[FileReport], is_strict: bool, out: &mut impl Write)
         if file.woven() == 0 {
             writeln!(
                 out,
-                "{input}: warning {NOTHING_TO_WEAVE}: nothing to weave, so the output is the input: {}",
+                "{input}: warning {NOTHING_TO_WEAVE}: nothing to instrument, so the output is a copy of the input: {}",
                 why_nothing(file)
             )?;
         }

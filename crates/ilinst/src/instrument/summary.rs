@@ -25,13 +25,13 @@ pub(crate) fn why_nothing(file: &FileReport) -> &'static str {
     if reasons.contains_key("reference-assembly") {
         "a reference assembly is there to compile against, and never runs"
     } else if file.has_findings() {
-        "no method that should be woven can be"
+        "none of the chosen methods could be instrumented"
     } else if reasons.contains_key("excluded") {
         "the patterns leave no method with a body"
     } else if reasons.contains_key("not-included") {
         "no pattern names a method with a body"
     } else if ["short", "accessor", "generated"].iter().any(|code| reasons.contains_key(code)) {
-        "no method is worth a probe; --all weaves them all"
+        "all methods are trivial, and are skipped by default; --all instruments them"
     } else {
         "no method has an IL body"
     }
@@ -136,7 +136,7 @@ impl Summary<'_> {
             let sum = |get: fn(&FileReport) -> u64| files.iter().map(get).sum::<u64>();
             writeln!(
                 out,
-                "{}: {woven} woven ({}), {} {}; {} -> {} in {:.1} s",
+                "{}: {woven} instrumented ({}), {} {}; {} -> {} in {:.1} s",
                 count(files.len(), "file"),
                 count(methods, "method"),
                 files.len() - woven,
@@ -149,11 +149,11 @@ impl Summary<'_> {
         let of_framework = files.iter().filter(|file| matches!(file.outcome, Outcome::Framework)).count();
         if of_framework > 0 {
             let what = if of_framework == 1 { "1 assembly".into() } else { format!("{of_framework} assemblies") };
-            writeln!(out, "{what} of the framework left alone; --all-assemblies weaves those, too")?;
+            writeln!(out, "{what} of the framework skipped; --all-assemblies instruments them too")?;
         }
         let is_none = |file: &FileReport| !matches!(file.outcome, Outcome::Processed { .. } | Outcome::Refused(_));
         if let Some(folder) = self.folder.filter(|_| files.iter().all(is_none)) {
-            writeln!(out, "warning {NOTHING_TO_WEAVE}: nothing to weave: {} holds no assembly", Visible(folder.display()))?;
+            writeln!(out, "warning {NOTHING_TO_WEAVE}: nothing to instrument: {} has no assembly", Visible(folder.display()))?;
         }
         Ok(out.close()?)
     }
@@ -201,7 +201,7 @@ impl Summary<'_> {
                     }
                     notes.iter().for_each(|note| add(format!("note {}: {}", note.code(), Visible(note)), file));
                     if file.woven() == 0 {
-                        add(format!("warning ILI0006: nothing to weave: {}", why_nothing(file)), file);
+                        add(format!("warning ILI0006: nothing to instrument: {}", why_nothing(file)), file);
                     }
                 }
                 Outcome::Refused(refusal) => add(format!("{copied}: {}", Visible(refusal)), file),
@@ -244,7 +244,7 @@ impl Summary<'_> {
                 let reasons = if reasons.is_empty() { reasons } else { format!(" ({reasons})") };
                 writeln!(
                     out,
-                    "{input}{arrow}: {}, {} woven, {left_alone} left alone{reasons}; {} -> {} in {:.0} ms",
+                    "{input}{arrow}: {}, {} instrumented, {left_alone} skipped{reasons}; {} -> {} in {:.0} ms",
                     count(methods.len(), "method"),
                     file.woven(),
                     size(file.input_size),
@@ -267,7 +267,7 @@ impl Summary<'_> {
                 }
                 let shown = if self.verbose { usize::MAX } else { SHOWN_FINDINGS };
                 for LeftAlone { token, name, reason } in named.iter().take(shown) {
-                    let kind = if reason.is_expected() { "left alone".into() } else { format!("warning {LEFT_ALONE}") };
+                    let kind = if reason.is_expected() { "skipped".into() } else { format!("warning {LEFT_ALONE}") };
                     writeln!(out, "  {kind}: {} ({token}): {} [{}]", Visible(name), Visible(reason), reason.code())?;
                 }
                 if named.len() > shown {
@@ -276,7 +276,7 @@ impl Summary<'_> {
                 if file.woven() == 0 {
                     writeln!(
                         out,
-                        "  warning {NOTHING_TO_WEAVE}: nothing to weave, so the output is the input: {}",
+                        "  warning {NOTHING_TO_WEAVE}: nothing to instrument, so the output is a copy of the input: {}",
                         why_nothing(file)
                     )?;
                 }

@@ -86,7 +86,7 @@ impl Reporting {
     fn report(&self, seen: Option<Seen>, profiles: &Profiles, calls: bool) -> anyhow::Result<()> {
         let Some(Seen { path, profile, page, others }) = seen else {
             complain(
-                "no profile: nothing that is woven was called, or it could not be written; ilinst doctor -- COMMAND says why",
+                "no profile: no instrumented method was called, or the profile could not be written; find out with: ilinst doctor -- COMMAND",
             );
             return Ok(());
         };
