@@ -178,7 +178,8 @@ fn print_instead(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<
         complain_in_lines(&format!("ilinst: {}", error.render()));
         return Ok(EXIT_USAGE);
     }
-    let shown = help::command().try_get_matches_from(arguments).err();
+    let is_version = error.kind() == ErrorKind::DisplayVersion;
+    let shown = if is_version { None } else { help::command().try_get_matches_from(arguments).err() };
     shown.as_ref().unwrap_or(error).print().map_err(|error| in_output(&error))?;
     Ok(if error.use_stderr() { EXIT_USAGE } else { 0 })
 }
