@@ -28,9 +28,9 @@ fn what_fails_is_an_error_of_the_build() {
     // The next build tries again.
     assert_eq!(build(&[&key]).1, Some(1));
 
-    // A word that an option does not have has a number, too.
+    // A value that an option does not have is an error without a number.
     let (said, code) = build(&["-p:IlinstLeave=retrun"]);
-    assert!(said.contains("ilinst : error ILI0015: invalid value 'retrun' for '--leave <MODE|HOOK>'"), "{said}");
+    assert!(said.contains("ilinst : error : invalid value 'retrun' for '--leave <MODE|HOOK>'"), "{said}");
     assert_eq!(code, Some(1));
 
     let (said, code) = build(&["-p:IlinstPlatform=plan9-vax"]);

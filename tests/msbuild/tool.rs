@@ -26,7 +26,7 @@ fn the_tool_is_installed_and_is_itself() {
     assert_eq!((errors.as_str(), code), ("ilinst: error ILI0010: no \"such\" file\\.dll: No such file or directory\n", Some(3)));
     let hello = root().join("samples/hello/bin/hello.exe");
     let (text, errors, code) = ilinst(&["instrument", &hello.to_string_lossy(), "-o", "wo ven/"]);
-    assert!(text.contains("woven") && errors.is_empty() && code == Some(0), "{text}{errors}");
+    assert!(text.contains("instrumented") && errors.is_empty() && code == Some(0), "{text}{errors}");
     assert!(dotnet.is_woven("wo ven/hello.exe"));
 }
 

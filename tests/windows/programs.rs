@@ -88,7 +88,7 @@ fn a_program_is_found_as_windows_finds_it() {
         &[".\\hello\\HELLO.EXE".as_ref()],
     ] {
         let again = run(words);
-        assert!(again.contains("woven before"), "{words:?}: {again}");
+        assert!(again.contains("instrumented before"), "{words:?}: {again}");
     }
 }
 
