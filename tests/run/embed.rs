@@ -141,7 +141,7 @@ fn what_the_tracker_cannot_be_in_is_refused() {
     let woven = folder.join("hello.exe");
     instrument(&[&sample("hello").join("hello.exe"), &"-o", &woven, &"--embed", &"-q"]);
     refused(&tracker, "it is the tracker itself");
-    refused(&woven, "it is woven already");
+    refused(&woven, "it is instrumented already");
 }
 
 /// A module has no references of its own, and what the tracker refers to would refer to itself.

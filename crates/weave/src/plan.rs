@@ -89,7 +89,7 @@ impl fmt::Display for Refusal {
             Self::TrackerNeeds => "the tracker refers to it, so --embed cannot put the tracker into it: instrument it without --embed",
             Self::TypeParameters => {
                 "it has more types than methods before a generic type, so --embed has no place for the tracker's type parameters: \
-                 weave it without"
+                 instrument it without --embed"
             }
             Self::Precompiled => "it holds precompiled code of an unknown kind, which would run in place of the instrumented IL",
         })
