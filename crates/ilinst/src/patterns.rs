@@ -1,12 +1,13 @@
 //! `ilinst help patterns`: how to choose methods.
 
+use std::io::Write as _;
+
 use clap::{Args, CommandFactory as _};
 
 use crate::{
     Cli,
     terminal::{Terminal, print_json},
 };
-use std::io::Write as _;
 
 /// How to choose methods by patterns, for --include, --exclude, --method, --type, --filter and ilinst.toml
 #[derive(Args, Debug)]
@@ -52,8 +53,8 @@ impl Opts {
         }
         let mut out = Terminal::text();
         let mut command = Cli::command();
-        let about = command.find_subcommand_mut("patterns").map(|topic| topic.render_long_help().to_string());
-        out.write_all(about.unwrap_or_default().as_bytes())?;
+        let text = command.find_subcommand_mut("patterns").map(|topic| topic.render_long_help().to_string());
+        out.write_all(text.unwrap_or_default().as_bytes())?;
         out.close()?;
         Ok(0)
     }
