@@ -215,3 +215,26 @@ fn many_patterns_name_what_few_do() {
     };
     assert_eq!(list(20_000), list(0));
 }
+
+/// The assemblies of a package are read one at a time: together they are larger than the memory.
+#[test]
+fn a_package_is_never_in_memory_as_a_whole() {
+    let folder = scratch("cli-limits-package");
+    let mut assembly = read(&sample("hello").join("hello.exe"));
+    assembly.resize(assembly.len() + (64 << 20), 0);
+    let package = |name: &str| {
+        let path = folder.join(name);
+        let mut writer = zip::ZipWriter::new(fs::File::create(&path).expect("it can be made"));
+        for number in 0..16 {
+            writer.start_file(format!("lib/net48/{number}.dll"), zip::write::SimpleFileOptions::default()).expect("a file");
+            writer.write_all(&assembly).expect("it can be written");
+        }
+        writer.finish().expect("it can be written");
+        path
+    };
+    let (old, new) = (package("old.nupkg"), package("new.nupkg"));
+    let size = fs::metadata(&old).expect("it was written").len();
+    assert!(size < 2 << 20, "{size} bytes");
+    let (text, errors, code) = limited(MEMORY, &[&"diff", &old, &new]);
+    assert_eq!((text.as_str(), code), ("", Some(0)), "{errors}");
+}

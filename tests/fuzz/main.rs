@@ -64,6 +64,18 @@ targets! {
     requests: Request
 }
 
+/// `cargo xtask fuzz --guided` runs each target, too.
+#[test]
+fn each_target_is_guided() {
+    let read = |file: &str| fs::read_to_string(tests::root().join("fuzz").join(file)).expect("it can be read");
+    let programs = read("Cargo.toml");
+    for (target, name, _) in Target::ALL {
+        let path = format!("fuzz_targets/{name}.rs");
+        assert!(read(&path).contains(&format!("(fuzz_harness::Target::{target:?})")), "{path}");
+        assert!(programs.contains(&format!("[[bin]]\nname = \"{name}\"\npath = \"{path}\"\n")), "{name}");
+    }
+}
+
 /// The results of a target's inputs.
 #[derive(Default)]
 struct Figures {

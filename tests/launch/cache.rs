@@ -261,6 +261,10 @@ fn what_others_can_change_is_no_cache() {
     let (own, holding) = folder("another-user");
     if give_away(&own) {
         is_refused("ILINST_CACHE", &holding, "ilinst-cache: it belongs to another user (");
+        // In a user namespace that maps it, 65534 is a user as any other.
+        let (_, holding) = folder("nobody");
+        std::os::unix::fs::chown(&holding, Some(65534), None).expect("root can");
+        is_refused("ILINST_CACHE", &holding, "nobody: it belongs to another user (65534)");
         // Root, with the home of who became root.
         let home = scratch("launch-others-home");
         give_away(&home);

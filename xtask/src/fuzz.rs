@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
-    write_figures(&reports)?;
+    write_figures(&reports, inputs)?;
     match failed.into_inner() {
         0 => Ok(()),
         failed => bail!("{failed} of {} parts failed", jobs.len()),
@@ -95,7 +95,7 @@ struct Figures {
     memory: u64,
 }
 
-fn write_figures(reports: &Path) -> Result<()> {
+fn write_figures(reports: &Path, inputs: u64) -> Result<()> {
     let mut targets: BTreeMap<String, Figures> = BTreeMap::new();
     let mut all = Figures::default();
     for report in fs::read_dir(reports)? {
@@ -107,14 +107,15 @@ fn write_figures(reports: &Path) -> Result<()> {
     }
     let mut text = format!(
         "{SECTION}\n\n\
-        Made by `cargo xtask fuzz`, of commit {}. Seeds are the samples and small files of the corpus,\n\
-        profiles, Parquet, manifests, requests at the profiler's socket, an `ilinst.toml` and packages; the tool itself reads\n\
-        the last two. What is changed in them are fields of headers, cells, heaps, signatures, instructions, clauses, PDBs and records, and bytes at random.\n\
-        Assemblies are woven in both leave modes and both layouts, every second with its PDB. What is woven has to read, to\n\
-        have no finding of `verify --types --pedantic` that its input had not, and to be its input and probes by\n\
-        `diff --only-probes`; and nothing that led nowhere may lead somewhere. Built with overflow checks and debug\n\
-        assertions; memory is what was allocated at most at one time.\n\n\
-        | | inputs | accepted | left alone | refused | findings | slowest, ms | slowest, ns a byte | most memory, KiB |\n\
+        The table is from `cargo xtask fuzz {OPTION} {inputs}` at commit {}. Seeds are the samples and small files of the\n\
+        corpus, profiles, Parquet files, manifests, requests at the profiler's socket, an `ilinst.toml` and packages. Commands of\n\
+        the tool read the last two, and the targets call the crates for the others. The fuzzer changes fields of headers, cells,\n\
+        heaps, signatures, instructions, clauses, PDBs and records, and random bytes.\n\n\
+        Assemblies are instrumented in both leave modes and both layouts, every second one with its PDB. The result must be\n\
+        readable, and `verify --types --pedantic` must find nothing that its input did not have. `diff --only-probes` must show\n\
+        no difference. A reference that led nowhere must still lead nowhere. The build has overflow checks and debug assertions.\n\
+        Memory is the largest amount that was allocated at one time. Times are from a machine that did other work, too.\n\n\
+        | | inputs | accepted | skipped | refused | findings | slowest, ms | slowest, ns a byte | most memory, KiB |\n\
         |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         commit()
     );

@@ -20,14 +20,7 @@ const CARGO_FUZZ: &str = "0.13.2";
 const MAX_LENGTH: &str = "-max_len=40000";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let mut minutes = DEFAULT_MINUTES;
-    let mut arguments = arguments.iter();
-    while let Some(option) = arguments.next() {
-        if option != MINUTES {
-            bail!("no option '{option}'; with {OPTION} there is {MINUTES} N");
-        }
-        minutes = arguments.next().and_then(|number| number.parse().ok()).with_context(|| format!("{MINUTES} wants a number"))?;
-    }
+    let minutes = minutes_of(arguments)?;
     let nightly = ["run", "nightly", "cargo", "--version"];
     if !Command::new("rustup").args(nightly).output().context("rustup cannot be run")?.status.success() {
         quiet(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))?;
@@ -60,6 +53,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Reads the duration from the options.
+fn minutes_of(arguments: &[String]) -> Result<u64> {
+    match arguments {
+        [] => Ok(DEFAULT_MINUTES),
+        // libFuzzer takes 0 for no limit.
+        [option, number] if option == MINUTES => number
+            .parse()
+            .ok()
+            .filter(|minutes| *minutes > 0)
+            .with_context(|| format!("{MINUTES} wants a number from 1 on, not '{number}'")),
+        [unknown, ..] => bail!("'{unknown}' is no option here; with {OPTION} there is {MINUTES} N"),
+    }
+}
+
 /// Returns the program, which is built into the cache of tools once.
 fn cargo_fuzz() -> Result<PathBuf> {
     let folder = make_at(entry_of("cargo-fuzz", CARGO_FUZZ)?, |work| {
@@ -77,4 +84,18 @@ fn targets() -> Result<Vec<String>> {
     }
     targets.sort();
     Ok(targets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEFAULT_MINUTES, MINUTES, minutes_of};
+
+    #[test]
+    fn a_run_ends() {
+        let minutes = |options: &[&str]| minutes_of(&options.iter().map(|&option| option.into()).collect::<Vec<_>>()).ok();
+        assert_eq!((minutes(&[]), minutes(&[MINUTES, "5"])), (Some(DEFAULT_MINUTES), Some(5)));
+        for wrong in [&[MINUTES, "0"][..], &[MINUTES, "-1"], &[MINUTES], &["--hours", "1"], &[MINUTES, "5", MINUTES]] {
+            assert_eq!(minutes(wrong), None, "{wrong:?}");
+        }
+    }
 }

@@ -41,9 +41,48 @@ impl Drop for Temporary {
     }
 }
 
-/// Makes a folder that only this user may enter, and those above it.
+/// Makes a folder that only this user may enter, and those above it. Each is made in the open folder above it, so a link that
+/// another user plants meanwhile is an error, and nothing is made behind it. The path has no links.
+#[cfg(unix)]
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
-    builder().recursive(true).create(folder)
+    use nix::{
+        errno::Errno,
+        fcntl::{AT_FDCWD, OFlag, openat},
+        sys::stat::{Mode, mkdirat},
+    };
+    // Folders above a home may be closed to reading.
+    #[cfg(target_os = "linux")]
+    const ENTERED: OFlag = OFlag::O_PATH;
+    #[cfg(not(target_os = "linux"))]
+    const ENTERED: OFlag = OFlag::O_RDONLY;
+    let flags = ENTERED | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let mut above: Option<fs::File> = None;
+    for part in folder.components() {
+        let name = Path::new(part.as_os_str());
+        let open = |above: &Option<fs::File>| match above {
+            Some(above) => openat(above, name, flags, Mode::empty()),
+            None => openat(AT_FDCWD, name, flags, Mode::empty()),
+        };
+        let opened = match (open(&above), &above) {
+            (Err(Errno::ENOENT), Some(parent)) => {
+                if let Some(reason) = changed_by_others(&parent.metadata()?, true) {
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+                }
+                // Another run may be faster.
+                mkdirat(parent, name, Mode::S_IRWXU).or_else(|error| if error == Errno::EEXIST { Ok(()) } else { Err(error) })?;
+                open(&above)
+            }
+            (opened, _) => opened,
+        };
+        above = Some(opened?.into());
+    }
+    Ok(())
+}
+
+/// Makes a folder and those above it. Windows gives them the rights of the user's profile.
+#[cfg(not(unix))]
+pub(crate) fn make(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
 }
 
 fn builder() -> fs::DirBuilder {
@@ -99,8 +138,6 @@ fn is_own(metadata: &fs::Metadata) -> bool {
 #[cfg(unix)]
 fn changed_by_others(metadata: &fs::Metadata, is_above: bool) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
-    /// Root, and whoever a container shows as the owner of a folder from outside.
-    const OF_SYSTEM: [u32; 2] = [0, 65534];
     const STICKY: u32 = 0o1000;
     const OTHERS: u32 = 0o002;
     const GROUP: u32 = 0o020;
@@ -108,7 +145,7 @@ fn changed_by_others(metadata: &fs::Metadata, is_above: bool) -> Option<String> 
     if !metadata.is_dir() {
         return Some("it is no folder".into());
     }
-    let is_trusted = is_own(metadata) || is_above && OF_SYSTEM.contains(&owner);
+    let is_trusted = is_own(metadata) || is_above && is_of_system(owner);
     if !is_trusted {
         return Some(format!("it belongs to another user ({owner}), who could change the programs that ilinst runs there"));
     }
@@ -121,4 +158,55 @@ fn changed_by_others(metadata: &fs::Metadata, is_above: bool) -> Option<String> 
         let mode = mode & 0o7777;
         format!("other users can write to it (mode {mode:04o}), and could change the programs that ilinst runs there")
     })
+}
+
+/// Whether a user is root, or stands for all users whom the user namespace of this process does not map, such as the owners of
+/// what a container gets from outside (user_namespaces(7)). Where a user of that number is mapped, it is a user as any other.
+#[cfg(unix)]
+fn is_of_system(user: u32) -> bool {
+    const UNMAPPED: u32 = 65534;
+    user == 0 || user == UNMAPPED && fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !is_mapped(user, &map))
+}
+
+/// Whether a map of users (`first, first outside, count` in each line) has a user.
+#[cfg(unix)]
+fn is_mapped(user: u32, map: &str) -> bool {
+    map.lines().any(|line| {
+        let numbers: Vec<u32> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if user.checked_sub(first).is_some_and(|place| place < count))
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{env, fs, os::unix::fs::symlink, process};
+
+    use super::{is_mapped, make};
+
+    /// A link that another user plants between the check of a path and its use leads nowhere.
+    #[test]
+    fn nothing_is_made_behind_a_link() {
+        let folder = env::temp_dir().canonicalize().expect("it is there").join(format!("ilinst-private-{}", process::id()));
+        make(&folder.join("elsewhere")).expect("it can be made");
+        symlink("elsewhere", folder.join("link")).expect("a link can be made");
+        let behind = make(&folder.join("link/ilinst-cache/trackers"));
+        let at_it = make(&folder.join("link"));
+        let made = fs::read_dir(folder.join("elsewhere")).expect("it is there").count();
+        let again = make(&folder.join("made/twice")).and_then(|()| make(&folder.join("made/twice")));
+        fs::remove_dir_all(&folder).expect("it is ours");
+        assert!(behind.is_err() && at_it.is_err() && again.is_ok(), "{behind:?} {at_it:?} {again:?}");
+        assert_eq!(made, 0);
+    }
+
+    #[test]
+    fn a_user_is_mapped_by_a_line_of_the_map() {
+        // The machine itself, a container with 65,536 users, one with a single user, and one with two ranges.
+        let whole = "         0          0 4294967295\n";
+        for (map, has) in [(whole, true), ("0 100000 65536\n", true), ("0 1000 1\n", false), ("", false)] {
+            assert_eq!(is_mapped(65534, map), has, "{map}");
+        }
+        let ranges = "0 1000 1\n1 100000 65534\n";
+        assert!(is_mapped(65534, ranges) && !is_mapped(65535, ranges));
+        assert!(!is_mapped(65534, "0 100000 65534\n") && !is_mapped(0, "1 100000 65534\n"));
+    }
 }

@@ -171,14 +171,22 @@ mod tests {
 
     /// A package with one assembly of that many zeros, of which its directory says another size.
     fn package(name: &str, zeros: usize, said: u32) -> PathBuf {
+        package_of(name, 1, zeros, said)
+    }
+
+    fn package_of(name: &str, assemblies: usize, zeros: usize, said: u32) -> PathBuf {
         let path = std::env::temp_dir().join(format!("ilinst-{name}-{}.nupkg", std::process::id()));
         let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-        writer.start_file("lib/net8.0/a.dll", SimpleFileOptions::default()).expect("a file");
-        writer.write_all(&vec![0; zeros]).expect("there is room");
+        for number in 0..assemblies {
+            writer.start_file(format!("lib/net8.0/a{number}.dll"), SimpleFileOptions::default()).expect("a file");
+            writer.write_all(&vec![0; zeros]).expect("there is room");
+        }
         let mut bytes = writer.finish().expect("it ends").into_inner();
-        // APPNOTE.TXT, 4.3.12: the size that it had, 24 bytes behind the signature.
-        let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").expect("a directory") + 24;
-        bytes[at..at + 4].copy_from_slice(&said.to_le_bytes());
+        let entries: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"PK\x01\x02")).collect();
+        for entry in entries {
+            // APPNOTE.TXT, 4.3.12: the size that it had, 24 bytes behind the signature.
+            bytes[entry + 24..entry + 28].copy_from_slice(&said.to_le_bytes());
+        }
         fs::write(&path, bytes).expect("it can be written");
         path
     }
@@ -201,6 +209,10 @@ mod tests {
     fn packages_that_are_too_large_are_refused_before_they_are_read() {
         let error = opened(&package("large", 5000, u32::MAX - 1)).expect_err("it is too large");
         assert!(error.message.contains("268435456 bytes") && error.message.contains("unpack it"), "{error}");
+        // Each of them may be that large, and 16 of them: 4 GiB.
+        assert_eq!(opened(&package_of("full", 16, 10, 256 << 20)).expect("a package").len(), 16);
+        let error = opened(&package_of("sum", 17, 10, 256 << 20)).expect_err("they are too large");
+        assert!(error.message.contains("all assemblies may have 4294967296 bytes"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,3 @@
+#![no_main]
+
+ilinst_fuzz::target!(fuzz_harness::Target::Files);
