@@ -56,12 +56,25 @@ fn a_package_brings_the_tracker() {
         let report = dotnet.profile(&mut dotnet.program("app/bin/Debug/net10.0/app.dll"), "10\n");
         assert_eq!(report.calls("Lib.Numbers::Sum"), 1);
     }
+    let list = |package: &str| {
+        let mut list = Command::new("python3");
+        list.args(["-m", "zipfile", "-l"]).arg(dotnet.folder.join(package).join("Lib.1.0.0.nupkg"));
+        said(&list.output().expect("Python starts")).0
+    };
+    let packed = list("feed");
+    assert!(packed.contains("buildTransitive/net10.0/Lib.targets") && packed.contains("/Lib.names.xml"), "{packed}");
     // Nothing is left of it without the option.
     dotnet.run(&["pack", "lib", "-o", "plain"]);
-    let mut list = Command::new("python3");
-    list.args(["-m", "zipfile", "-l"]).arg(dotnet.folder.join("plain/Lib.1.0.0.nupkg"));
-    let (list, _, _) = said(&list.output().expect("Python starts"));
-    assert!(list.contains("Lib.dll") && !list.contains("Ilinst"), "{list}");
+    let packed = list("plain");
+    assert!(packed.contains("Lib.dll") && !packed.contains("Ilinst") && !packed.contains("Lib.names"), "{packed}");
+    // A package with build files of its own keeps them, as NuGet takes one folder of them alone.
+    let own = r#"<ItemGroup><None Include="Own.targets" Pack="true" PackagePath="build/Lib.targets" /></ItemGroup>"#;
+    dotnet.write("lib/Own.targets", "<Project />");
+    dotnet.write("lib/Lib.csproj", &project("Library", &(ilinst() + own)));
+    let said = dotnet.run(&["pack", "lib", "-p:Ilinst=true", "-o", "own"]);
+    assert!(said.contains("Lib has build files of its own") && said.contains("ilinst report --symbols"), "{said}");
+    let packed = list("own");
+    assert!(packed.contains("build/Lib.targets") && !packed.contains("buildTransitive"), "{packed}");
 }
 
 const PROGRAM: &str = "\

@@ -10,7 +10,7 @@ use std::{
 use tests::{ilinst, packages::VERSION, root, said};
 
 use super::{
-    check::{Ended, exact, exact_with, healthy, tool, valid},
+    check::{Ended, exact, healthy, tool, valid},
     table::{Program, Published, Way},
 };
 use crate::dotnet::Dotnet;
@@ -177,15 +177,8 @@ impl<'c> Cell<'c> {
     fn check_recorded(&self, folder: &str) {
         let ended = self.run(folder);
         assert_eq!(ended, self.original);
-        // The build of the native program does not know that a library in a package has names to keep.
-        let symbols = format!("--symbols={}", self.dotnet.folder.join("packages/shapes/2.0.0/lib/net10.0").display());
-        let options = if self.takes_package() && self.published == Published::Native { &[symbols.as_str()][..] } else { &[] };
-        let profile = exact_with(self.program, &self.folder.join(folder.to_owned() + "-profiles"), options);
-        healthy(&[&self.folder.join(folder)]);
-        // doctor suggests the same option.
-        if options.is_empty() {
-            healthy(&[&profile]);
-        }
+        let profile = exact(self.program, &self.folder.join(folder.to_owned() + "-profiles"));
+        healthy(&[&self.folder.join(folder), &profile]);
     }
 
     /// Whether it takes a library from a package: then that is instrumented when it is packed, and the program's build knows nothing

@@ -16,14 +16,9 @@ pub(super) type Ended = (String, String, Option<i32>);
 
 /// The only profile in a folder has exactly the calls that the program makes.
 pub(super) fn exact(program: &Program, profiles: &Path) -> PathBuf {
-    exact_with(program, profiles, &[])
-}
-
-/// [`exact`], with options of `report`.
-pub(super) fn exact_with(program: &Program, profiles: &Path, options: &[&str]) -> PathBuf {
     let found: Vec<PathBuf> = fs::read_dir(profiles).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     let [profile] = &found[..] else { panic!("one profile in {}, not {found:?}", profiles.display()) };
-    let report = Report::with(profile, options).expect("it can be reported");
+    let report = Report::of(profile).expect("it can be reported");
     let mut calls = BTreeMap::new();
     for row in &report.rows {
         let name = row["rawName"].as_str().unwrap_or_default();
