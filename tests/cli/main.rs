@@ -23,6 +23,8 @@ mod names;
 mod newest;
 #[cfg(target_os = "linux")]
 mod streams;
+#[cfg(target_os = "linux")]
+mod work;
 
 use std::{
     fs,

@@ -56,6 +56,7 @@ const PROGRAMS: [Programs; 4] = [
         packages: &["mono-runtime", "mono-mcs", "mono-utils", "mono-devel", "mono-xbuild"],
     },
     Programs { names: &[("ILINST_STRACE", "strace")], packages: &["strace"] },
+    Programs { names: &[("ILINST_VALGRIND", "valgrind")], packages: &["valgrind"] },
     Programs { names: &[("ILINST_CHROMIUM", "chromium")], packages: &["chromium"] },
     Programs { names: &[("ILINST_GROFF", "groff")], packages: &["groff-base"] },
 ];
