@@ -43,7 +43,7 @@ type Found = Vec<Result<Vec<(&'static str, PathBuf)>>>;
 const FULL: &str = "--full";
 /// Debian's programs of the default tier: Mono, a program that makes system calls fail, one that opens pages, and one that
 /// formats the manual.
-const PROGRAMS: [Programs; 4] = [
+const PROGRAMS: [Programs; 5] = [
     Programs {
         names: &[
             ("ILINST_MONO", "mono"),
