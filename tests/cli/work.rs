@@ -4,9 +4,10 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
+#[path = "../../crates/profile/tests/large/mod.rs"]
+mod large;
 
 use std::{
-    fmt::Write as _,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -14,6 +15,8 @@ use std::{
 
 use profile::calls::{describes, kind, record, shape};
 use tests::{ilinst, require, said, scratch};
+
+use self::large::{Paths, Shape};
 
 /// The sizes to compare.
 const SIZES: [u32; 2] = [400, 3200];
@@ -45,12 +48,12 @@ fn grows_with(name: &str, profile: impl Fn(u32) -> Vec<u8>, commands: &[&[&str]]
         path
     });
     for command in commands {
-        let [small, large] = files.each_ref().map(|file| {
+        let [small, more] = files.each_ref().map(|file| {
             let file = file.display().to_string();
             instructions(&valgrind, &folder, &[&[command[0], &file][..], &command[1..]].concat())
         });
-        println!("{command:?}: {small} and {large} instructions");
-        assert!(large < small * GROWTH, "{command:?}: {small} and {large} instructions");
+        println!("{command:?}: {small} and {more} instructions");
+        assert!(more < small * GROWTH, "{command:?}: {small} and {more} instructions");
     }
 }
 
@@ -131,14 +134,8 @@ fn calls_with_members() {
 #[test]
 #[ignore = "needs valgrind"]
 fn views_and_exports_of_a_path() {
-    let profile = |size: u32| {
-        let mut text = "profile end=1000000 max_nodes=10000\n".to_owned();
-        let depths = 1..=size;
-        depths.clone().for_each(|method| _ = writeln!(text, "method {method} T::M{method}"));
-        text += "tree\n";
-        depths.for_each(|depth| _ = writeln!(text, "{}M{depth} total=1000", " ".repeat(depth as usize)));
-        builder::build(&text)
-    };
+    let paths = Paths::Deep { siblings: 1 };
+    let profile = |size: u32| large::build(Shape { nodes: size.into(), statistics: false, seed: 1, paths });
     let commands: [&[&str]; 7] = [
         &["report", "--method", "*"],
         &["report", "--tree"],

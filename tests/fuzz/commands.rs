@@ -14,13 +14,13 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use crate::{Tried, try_all};
 
-/// A configuration with all keys, and rules.
+/// A configuration with values of each kind, and rules.
 const CONFIG: &str = r#"
 include = ["Shop.*", "[Core]Shop.Order::Load(int, *)"]
 exclude = "attribute:Obsolete"
 leave = "return"
 min-il = 0x20
-all = false
+strict = true
 calls = ["none", 'System.*']
 
 [[rule]]
@@ -40,6 +40,8 @@ fn config_files() {
     let seed = Seed { name: "ilinst.toml".into(), bytes: CONFIG.into(), beside: None, fields };
     let folder = scratch(&format!("fuzz-config-{}", process::id()));
     let file = folder.join("ilinst.toml");
+    fs::write(&file, CONFIG).expect("it can be written");
+    assert_eq!(refuses_or_accepts(&["config", "--config"], &[file.as_path()]), Ok(Outcome::Accepted), "before it is damaged");
     try_all(Tried { name: "config", number: 50, share: 2 }, &[seed], &|bytes, _, _| {
         fs::write(&file, bytes).map_err(|error| error.to_string())?;
         refuses_or_accepts(&["config", "--config"], &[file.as_path()])
@@ -56,6 +58,11 @@ fn packages() {
     let folder = scratch(&format!("fuzz-packages-{}", process::id()));
     let (damaged, whole) = (folder.join("damaged.nupkg"), folder.join("whole.nupkg"));
     fs::write(&whole, package(CompressionMethod::Deflated)).expect("it can be written");
+    for seed in &seeds {
+        fs::write(&damaged, &seed.bytes).expect("it can be written");
+        let outcome = refuses_or_accepts(&["diff"], &[damaged.as_path(), whole.as_path()]);
+        assert_eq!(outcome, Ok(Outcome::Accepted), "{} before it is damaged", seed.name);
+    }
     try_all(Tried { name: "package", number: 51, share: 2 }, &seeds, &|bytes, _, _| {
         fs::write(&damaged, bytes).map_err(|error| error.to_string())?;
         refuses_or_accepts(&["diff"], &[damaged.as_path(), whole.as_path()])
