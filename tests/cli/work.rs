@@ -136,13 +136,12 @@ fn calls_with_members() {
 fn views_and_exports_of_a_path() {
     let paths = Paths::Deep { siblings: 1 };
     let profile = |size: u32| large::build(Shape { nodes: size.into(), statistics: false, seed: 1, paths });
-    let commands: [&[&str]; 7] = [
+    // Sizes of csv and Parquet are limited by the same code as those of folded stacks.
+    let commands: [&[&str]; 5] = [
         &["report", "--method", "*"],
         &["report", "--tree"],
         &["export", "--to", "folded", "-o", "out.folded"],
-        &["export", "--to", "csv", "-o", "out.csv"],
         &["export", "--to", "pprof", "-o", "out.pb.gz"],
-        &["export", "--to", "parquet", "-o", "out.parquet"],
         &["export", "--to", "speedscope", "-o", "out.json"],
     ];
     grows_with("path", profile, &commands);
