@@ -152,7 +152,7 @@ impl Session {
     }
 
     fn once(mut self) -> Result<String, String> {
-        let result = self.weave().and_then(|(methods, skipped)| Ok(self.record(&methods)? + &skipped)).map_err(|error| {
+        let result = self.weave().and_then(|(methods, skipped)| self.record(&methods, &skipped)).map_err(|error| {
             let pieces = end().or_else(|| profile_file::end(clock::now()));
             pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
             let _ = std::fs::remove_file(&self.profile);
@@ -165,9 +165,9 @@ impl Session {
         result
     }
 
-    /// Instruments the loaded modules and reports skipped ones. Collectible modules are skipped: the runtime
+    /// Instruments the loaded modules. Returns the methods, and the reasons for skipped modules and methods. Collectible modules are skipped: the runtime
     /// recompiles none of their methods. All other modules stay loaded for the life of the process.
-    fn weave(&mut self) -> Result<(Vec<Method>, String), String> {
+    fn weave(&mut self) -> Result<(Vec<Method>, BTreeSet<String>), String> {
         let Self { runtime, rules, .. } = self;
         let probes = NativeProbes {
             enter: call_tree::enter_woven as *const () as u64,
@@ -212,9 +212,9 @@ impl Session {
                 }
             }
         }
-        let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
         let mut methods: Vec<Method> = woven.keys().copied().collect();
         if methods.is_empty() {
+            let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
             return Err(format!(
                 "nothing that the program has loaded has a method that is chosen, and can be woven{skipped}; `ilinst list ASSEMBLY` \
                  shows names, `ilinst explain ASSEMBLY METHOD` which rule leaves one alone"
@@ -229,7 +229,7 @@ impl Session {
 
     /// Records the methods for the requested time, then reverts them. Returns a message with the number of methods
     /// that the runtime did not recompile.
-    fn record(&self, methods: &[Method]) -> Result<String, String> {
+    fn record(&self, methods: &[Method], skipped: &BTreeSet<String>) -> Result<String, String> {
         const PERIOD: Duration = Duration::from_millis(50);
         call_tree::start_session();
         IS_ON.store(true, Relaxed);
@@ -241,7 +241,8 @@ impl Session {
         };
         request(&|| self.runtime.request_rejit(methods)).map_err(|error| refused("compile methods anew", error))?;
         let until = Instant::now() + settings::duration();
-        settings::report(&format!("{} {}", live::WOVEN, methods.len()));
+        let skipped: String = skipped.iter().map(|skipped| format!("\n{skipped}")).collect();
+        settings::report(&format!("{} {}{skipped}", live::WOVEN, methods.len()));
         let mut calibration = Calibration::of_probes();
         let mut turns = 0_u64..;
         while Instant::now() < until && !settings::is_stopped() && IS_ON.load(Relaxed) {

@@ -1,7 +1,7 @@
 //! Decides once for each function whether it is hooked, and holds the data passed to its hooks.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     ffi::c_void,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicPtr},
 };
@@ -44,8 +44,9 @@ struct Functions {
     modules: HashMap<Id, Option<Module>>,
     functions: HashMap<Id, Known>,
     plans: Plans,
-    /// The status for the launcher: after its first line, one line for each module with skipped methods.
+    /// The first line of the status for the launcher.
     status: String,
+    skipped: Skipped,
 }
 
 struct Known {
@@ -58,7 +59,8 @@ static FUNCTIONS: OnceLock<Mutex<Functions>> = OnceLock::new();
 /// Called before the first function.
 pub(crate) fn start(runtime: Runtime, rules: Rules, status: String) {
     let plans = Plans::new(runtime);
-    let functions = Functions { runtime, rules, modules: HashMap::new(), functions: HashMap::new(), plans, status };
+    let (modules, functions, skipped) = (HashMap::new(), HashMap::new(), Skipped::default());
+    let functions = Functions { runtime, rules, modules, functions, plans, status, skipped };
     let _ = FUNCTIONS.set(Mutex::new(functions));
 }
 
@@ -137,13 +139,31 @@ pub(crate) fn class(class: Id) -> Option<Class> {
     Some(functions()?.plans.class(class))
 }
 
-/// Reports the number of skipped methods of a module, which the runtime itself suspends.
-fn report_suspended(module: &Module, status: &mut String) {
-    let count = module.suspended();
-    if count > 0 {
-        let methods = if count == 1 { "method" } else { "methods" };
-        status.push_str(&format!("\n{}: {count} runtime-async {methods}, which hooks do not follow", module.loaded.path));
-        settings::report(status);
+/// The skipped functions, by the paths of their modules.
+#[derive(Default)]
+struct Skipped {
+    /// Methods that the runtime itself suspends.
+    suspended: BTreeMap<String, usize>,
+    /// Instantiations that are compiled for awaits, with values that cannot be read.
+    awaited: BTreeMap<String, usize>,
+}
+
+impl Skipped {
+    /// Reports all of them to the launcher, after the first line of the status.
+    fn report(&self, status: &str) {
+        let mut status = status.to_owned();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        for (path, count) in &self.suspended {
+            status.push_str(&format!("\n{path}: {count} runtime-async method{}, which hooks do not follow", plural(*count)));
+        }
+        for (path, count) in &self.awaited {
+            status.push_str(&format!(
+                "\n{path}: {count} instantiation{} of generic methods that runtime-async methods await: their values cannot be \
+                 read; without --hooks or without --capture they are recorded",
+                plural(*count)
+            ));
+        }
+        settings::report(&status);
     }
 }
 
@@ -159,20 +179,34 @@ impl Functions {
             return Some(known.hooked);
         }
         let Some(place) = self.runtime.function(function) else { return Some(None) };
-        let Self { runtime, rules, plans, status, .. } = self;
+        let Self { runtime, rules, plans, status, skipped, .. } = self;
         let module = self.modules.entry(place.module).or_insert_with(|| {
             let module = rules.module(plans.modules.get(place.module)?)?;
-            report_suspended(&module, status);
+            let count = module.suspended();
+            if count > 0 {
+                skipped.suspended.insert(module.loaded.path.clone(), count);
+                skipped.report(status);
+            }
             Some(module)
         });
         let module = module.as_ref().filter(|module| !module.is_suspended(place.token));
         // On .NET 11, the values of an instantiation that is compiled for awaits cannot be read.
-        let is_hooked = module.is_some()
-            && match runtime.function_of((place.module, place.token)) {
+        let is_hooked = match module {
+            None => false,
+            Some(module) => match runtime.function_of((place.module, place.token)) {
                 Some(written) => !runtime.calls_original() || written == function,
-                None if runtime.calls_original() || runtime.compiles_for_awaits() && capture::is_on() => is_written?,
+                None if runtime.calls_original() => is_written?,
+                None if runtime.compiles_for_awaits() && capture::is_on() => {
+                    let is_read = is_written?;
+                    if !is_read && module.selects(place.token) {
+                        *skipped.awaited.entry(module.loaded.path.clone()).or_default() += 1;
+                        skipped.report(status);
+                    }
+                    is_read
+                }
                 None => true,
-            };
+            },
+        };
         let hooked = module.filter(|_| is_hooked).and_then(|module| {
             let method_id = module.method(place.token)?.0;
             let is_generic = signature::is_generic(&module.loaded.metadata, place.token);

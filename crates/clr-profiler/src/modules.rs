@@ -187,6 +187,12 @@ impl Module {
         Some(id)
     }
 
+    /// Whether a method is recorded.
+    pub(crate) fn selects(&self, token: u32) -> bool {
+        let rid = Token(token).rid_in::<MethodDef>();
+        rid.is_some_and(|rid| self.plan.recorded_as(&self.loaded.image, &self.loaded.metadata, rid).is_some())
+    }
+
     /// Whether the runtime itself suspends a method (impl flag 0x2000). Hooks are called for each resumption, but for
     /// no suspension.
     pub(crate) fn is_suspended(&self, token: u32) -> bool {
