@@ -96,6 +96,7 @@ static class App
         }
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
     static void Repeat(int times)
     {
         for (int i = 0; i < times; i++)

@@ -134,7 +134,7 @@ fn calls_on_arm64_stand_where_stack_traces_have_them() {
     let host = arm64.contained(&app);
     for options in [&[][..], &["--capture=args,return"]] {
         let (text, _, profile) = arm64.recorded(&host, options, &[]);
-        shapes::check(&text, &profile);
+        shapes::check(ways::Way::Hooks, &text, &profile);
     }
 }
 

@@ -185,10 +185,15 @@ fn calls_are_counted_exactly() {
 /// This process's port, as a runtime would name it, with another end.
 #[cfg(target_os = "linux")]
 fn port(folder: &Path, end: &str) -> PathBuf {
-    let stat = fs::read_to_string("/proc/self/stat").expect("it is there");
+    port_of(std::process::id(), folder, end)
+}
+
+#[cfg(target_os = "linux")]
+fn port_of(process: u32, folder: &Path, end: &str) -> PathBuf {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it is there");
     let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");
     let started = fields.split_whitespace().nth(19).expect("it started");
-    folder.join(format!("dotnet-diagnostic-{}-{started}-{end}", std::process::id()))
+    folder.join(format!("dotnet-diagnostic-{process}-{started}-{end}"))
 }
 
 /// `ilinst attach` to this process, whose temporary folder is another.
@@ -231,6 +236,30 @@ fn a_signal_ends_it_while_the_program_does_not_answer() {
         let left: Vec<_> = fs::read_dir(&work.folder).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
         assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("ilinst-")), "{left:?}");
     }
+}
+
+/// A program that starts just now has no port yet: the port is waited for, and no setting is blamed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_port_that_is_not_there_yet_is_waited_for() {
+    // The number of clock_nanosleep: the tool waits before it looks again.
+    const WAITS: &str = if cfg!(target_arch = "aarch64") { "115 " } else { "230 " };
+    let work = Work::new("attach-early");
+    // A mapped file of this name shows that a runtime is loaded.
+    let runtime = work.folder.join("libcoreclr.so");
+    fs::copy("/bin/sleep", &runtime).expect("it can be copied");
+    let mut starting = Command::new(&runtime).arg("1000").env("TMPDIR", &work.folder).spawn().expect("it starts");
+    let mut command = attach(&work, starting.id(), "none", &["--all", "--for=1h"]);
+    let mut command = tests::with_default_signals(&[], command.env("TMPDIR", &work.folder));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    let call = format!("/proc/{}/syscall", child.id());
+    until("a look for the port", || fs::read_to_string(&call).expect("it runs").starts_with(WAITS).then_some(()));
+    let late = UnixListener::bind(port_of(starting.id(), &work.folder, "socket")).expect("it can be made");
+    let stream = request(&late);
+    ended_by(child, "INT", 2);
+    drop(stream);
+    starting.kill().and_then(|()| starting.wait()).expect("it runs");
 }
 
 /// A runtime that has loaded the profiler, of which nothing is heard then, as it is stopped: the first signal has methods put

@@ -1,6 +1,6 @@
 //! A profiler that records nothing says so; the program runs as it would.
 
-use super::*;
+use super::{ways::Way, *};
 use std::os::unix::fs::symlink;
 
 /// The tool in a folder of its own, with something in the profiler's place.
@@ -100,10 +100,11 @@ fn modules_with_long_paths_are_recorded() {
             fs::copy(file, folder.join(file.file_name().expect("it has a name"))).expect("it can be copied");
         }
         let long = folder.join(app.file_name().expect("it has a name"));
-        for options in [&[][..], &["--rewrite"]] {
-            let _ = fs::remove_dir_all(work.profiles(&runtime));
-            let calls = work.recorded(&runtime, options, &long, &["threads", "8", "10"]);
-            assert_eq!(calls["App::Work"], 80, "{options:?} on {}", runtime.name);
+        for way in Way::ALL {
+            let (text, errors, code) = work.recorded_by(way, &runtime, &[], &long, &["threads", "8", "10"]);
+            assert_eq!((text.as_str(), code), ("work 80\n", Some(42)), "{way:?} on {}: {errors}", runtime.name);
+            let calls = calls(&profile_in(&work.profiles(&runtime)));
+            assert_eq!(calls["App::Work"], 80, "{way:?} on {}", runtime.name);
         }
     }
 }

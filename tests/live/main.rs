@@ -14,6 +14,7 @@ mod rewriting;
 mod runtime_async;
 mod shapes;
 mod values;
+mod ways;
 
 use std::{
     collections::BTreeMap,

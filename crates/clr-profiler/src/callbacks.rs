@@ -6,15 +6,20 @@ use std::{
 };
 
 use crate::{
-    api::{CALLBACK_IDS, CALLBACKS, CLASS, Callback},
-    attached, capture,
-    com::{
-        CLASS_E_CLASSNOTAVAILABLE, E_FAIL, E_NOINTERFACE, Guid, HResult, ICLASS_FACTORY, IUNKNOWN, Object, S_OK, VTable,
-        count_references, ignore,
+    abi::{
+        com::{
+            CLASS_E_CLASSNOTAVAILABLE, E_FAIL, E_NOINTERFACE, Guid, HResult, ICLASS_FACTORY, IUNKNOWN, Object, S_OK, VTable,
+            count_references, ignore,
+        },
+        runtime::Id,
+        tables::{CALLBACK_IDS, CALLBACKS, CLASS, Callback},
+        worlds::MayCollect,
     },
-    exceptions, forked, functions,
-    info::Id,
-    profiler, rewriting,
+    hooks::{exceptions, functions},
+    process::forked,
+    rewrite::{at_load, attached},
+    start,
+    values::{capture, described},
 };
 
 static FACTORY: Object<5> = Object(&FACTORY_TABLE);
@@ -120,7 +125,7 @@ fn guarded(action: impl FnOnce() -> HResult) -> HResult {
 }
 
 extern "system" fn initialize(_this: *mut c_void, runtime: *mut c_void) -> HResult {
-    catch_unwind(|| profiler::start(runtime)).unwrap_or(E_FAIL)
+    catch_unwind(|| start::start_program(runtime)).unwrap_or(E_FAIL)
 }
 
 /// The client passes its settings as data: the environment of a running process cannot be set.
@@ -128,14 +133,14 @@ extern "system" fn initialize_for_attach(_this: *mut c_void, runtime: *mut c_voi
     catch_unwind(|| {
         // SAFETY: the runtime passes `size` bytes at `data`.
         let data = if data.is_null() { &[][..] } else { unsafe { std::slice::from_raw_parts(data, size as usize) } };
-        attached::start(runtime, data)
+        attached::start_attachment(runtime, data)
     })
     .unwrap_or(E_FAIL)
 }
 
 extern "system" fn profiler_attach_complete(_this: *mut c_void) -> HResult {
     guarded(|| {
-        attached::begin();
+        attached::run_attachment();
         S_OK
     })
 }
@@ -160,24 +165,32 @@ extern "system" fn rejit_error(_this: *mut c_void, module: Id, token: u32, _func
 
 extern "system" fn shutdown(_this: *mut c_void) -> HResult {
     guarded(|| {
-        profiler::end();
+        if !at_load::is_on() && !attached::end_program() {
+            start::end_program();
+        }
         S_OK
     })
 }
 
 extern "system" fn module_load_finished(_this: *mut c_void, module: Id, _status: HResult) -> HResult {
     guarded(|| {
-        functions::add(module);
-        rewriting::add(module);
+        described::add_module(module);
+        at_load::add_module(module);
         S_OK
     })
+}
+
+/// This thread is in a callback other than a hook, without a lock.
+fn may_collect() -> MayCollect {
+    // SAFETY: the runtime permits all queries in the callbacks that use this.
+    unsafe { MayCollect::new() }
 }
 
 /// Some queries are permitted here, but not in hooks.
 extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _may_block: i32) -> HResult {
     guarded(|| {
         if capture::is_on() {
-            functions::prepare(function);
+            load_layouts(function);
         }
         S_OK
     })
@@ -190,10 +203,11 @@ extern "system" fn runtime_suspend_started(_this: *mut c_void, _reason: u32) -> 
 
 extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HResult {
     guarded(|| {
-        functions::forget(module);
-        rewriting::forget(module);
-        attached::let_go();
-        capture::forget();
+        functions::forget_module(module);
+        described::forget_module(module);
+        at_load::forget_module(module);
+        attached::allow_unload();
+        capture::forget_classes();
         S_OK
     })
 }
@@ -201,7 +215,7 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
 /// Precompiled code has no probes, and may have inlined the original code of instrumented methods.
 extern "system" fn cached_function_search_started(_this: *mut c_void, function: Id, is_used: *mut i32) -> HResult {
     guarded(|| {
-        if !is_used.is_null() && !rewriting::may_be_precompiled(function) {
+        if !is_used.is_null() && !at_load::may_be_precompiled(function) {
             // SAFETY: the runtime passes a valid pointer for the answer.
             unsafe { *is_used = 0 };
         }
@@ -212,7 +226,7 @@ extern "system" fn cached_function_search_started(_this: *mut c_void, function: 
 /// Hooked functions must not be inlined, so that each call is recorded.
 extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_inlined: *mut i32) -> HResult {
     guarded(|| {
-        if !is_inlined.is_null() && (functions::find(callee).is_some() || attached::is_woven(callee)) {
+        if !is_inlined.is_null() && (functions::find(may_collect(), callee).is_some() || attached::is_woven(callee)) {
             // SAFETY: the runtime passes a valid pointer for the answer.
             unsafe { *is_inlined = 0 };
         }
@@ -241,7 +255,7 @@ extern "system" fn exception_catcher_found(_this: *mut c_void, _function: Id) ->
 }
 
 extern "system" fn exception_unwind_enter(_this: *mut c_void, function: Id) -> HResult {
-    of_exception(|| exceptions::unwind(function, exceptions::here()))
+    of_exception(|| exceptions::unwind(may_collect(), function, exceptions::here()))
 }
 
 extern "system" fn exception_unwind_leave(_this: *mut c_void) -> HResult {
@@ -258,6 +272,12 @@ extern "system" fn exception_finally_leave(_this: *mut c_void) -> HResult {
 
 extern "system" fn exception_catcher_enter(_this: *mut c_void, function: Id, _object: usize) -> HResult {
     of_exception(|| exceptions::catch(function))
+}
+
+/// Finds the layouts of the values that a function takes and returns, before it is called.
+fn load_layouts(function: Id) {
+    let may = may_collect();
+    functions::find(may, function).iter().for_each(|function| described::load_layouts(may, function));
 }
 
 /// Runs a callback for exception events.

@@ -5,31 +5,22 @@
 //! runtime -> DllGetClassObject -> ICorProfilerCallback::Initialize -> mapper (which functions) -> hooks -> call tree -> file
 //! ```
 //!
+//! Rooms, each of which uses only those before it: `process`, `abi`, `function`, `file`, `modules`, `tree`, `values`, `hooks`,
+//! `session`, `rewrite`, `start`, `callbacks`.
+//!
 //! No code here unwinds into the runtime, prints, or waits for managed code.
 
-pub mod api;
-mod attached;
-mod calibration;
-mod call_tree;
+pub mod abi;
 mod callbacks;
-mod capture;
-mod clock;
-pub mod com;
-mod descriptions;
-mod emit;
-mod exceptions;
-mod forked;
-mod functions;
+mod file;
+mod function;
 mod hooks;
-mod info;
 mod modules;
-mod plan;
-mod profile_file;
-mod profiler;
-mod resolve;
-mod rewriting;
-mod settings;
-mod signature;
-mod types;
+mod process;
+mod rewrite;
+mod session;
+mod start;
+mod tree;
+mod values;
 
 pub use callbacks::{DllCanUnloadNow, DllGetClassObject};

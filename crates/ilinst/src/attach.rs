@@ -143,14 +143,17 @@ impl Opts {
         let (mut seen, mut is_told, mut is_stopped, mut is_warned) = (Instant::now(), false, false, false);
         loop {
             let said = said_by(status, self.process)?;
-            if let Some(methods) = said.strip_prefix(live::WOVEN) {
+            if let Some(woven) = said.strip_prefix(live::WOVEN) {
                 if !is_told {
                     end = Instant::now() + self.duration + PATIENCE;
                     if !self.reporting.quiet {
+                        let mut lines = woven.lines();
+                        let methods = lines.next().unwrap_or_default();
                         complain(format_args!(
                             "process {}:{methods} methods instrumented, for {:?}",
                             self.process, self.duration
                         ));
+                        lines.for_each(|skipped| complain(format_args!("skipped: {skipped}")));
                     }
                 }
                 is_told = true;

@@ -97,7 +97,8 @@ pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// The start of the file in [`STATUS`] once running methods are instrumented; their number follows.
+/// The start of the file in [`STATUS`] once running methods are instrumented. Their number follows, and a line with the reason for
+/// each module with skipped methods.
 pub const WOVEN: &str = "woven";
 /// The start of the file in [`STATUS`] once probes are removed and the runtime has unloaded the profiler. A note on methods that
 /// are not recompiled follows.

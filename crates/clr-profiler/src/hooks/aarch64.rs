@@ -4,7 +4,7 @@
 use std::arch::{asm, naked_asm};
 
 use super::{on_enter, on_leave};
-use crate::functions::Function;
+use crate::function::Function;
 
 macro_rules! keep_registers_and_call {
     ($target:path) => {

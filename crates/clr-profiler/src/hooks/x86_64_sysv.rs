@@ -4,8 +4,7 @@
 use std::arch::{asm, naked_asm};
 
 use super::{on_enter, on_leave};
-use crate::capture;
-use crate::functions::Function;
+use crate::{function::Function, values::capture};
 
 macro_rules! keep_arguments_and_call {
     ([$($move:literal),*], $target:path) => {

@@ -1,0 +1,102 @@
+//! Modules that the runtime has loaded, parsed.
+
+use std::{collections::HashMap, fs::File, sync::OnceLock};
+
+use ecma335::{
+    Image, Metadata, Rid, Table, Token,
+    schema::{AssemblyRef, ExportedType, GenericParam, MethodDef, TypeDef},
+};
+use memmap2::Mmap;
+
+use crate::abi::runtime::{FLAT_LAYOUT, ModulePlace};
+
+/// A loaded module.
+pub(crate) struct Loaded {
+    pub(crate) path: String,
+    // These borrow from the bytes and are dropped before them.
+    pub(crate) metadata: Metadata<'static>,
+    pub(crate) image: Image<'static>,
+    types: OnceLock<HashMap<String, Rid<TypeDef>>>,
+    _bytes: Bytes,
+}
+
+impl Loaded {
+    pub(crate) fn read(place: &ModulePlace) -> Option<Self> {
+        let bytes = Bytes::read(place)?;
+        // SAFETY: borrowers of the bytes are dropped before them, and references given out borrow from `self`. A
+        // mapping and a box keep their address when their owner moves.
+        let all: &'static [u8] = unsafe { std::mem::transmute::<&[u8], &'static [u8]>(bytes.bytes()) };
+        let image = Image::parse(all).ok()?;
+        let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
+        Some(Self { path: place.path.clone(), metadata, image, types: OnceLock::new(), _bytes: bytes })
+    }
+
+    /// The simple name of the assembly, if the module has its manifest.
+    pub(crate) fn assembly_name(&self) -> Option<String> {
+        self.metadata.name(self.metadata.assembly()?.name).ok()
+    }
+
+    /// A type by its full name: `Namespace.Outer/Inner`.
+    pub(crate) fn type_named(&self, name: &str) -> Option<Rid<TypeDef>> {
+        let types = self.types.get_or_init(|| {
+            let names = self.metadata.full_names();
+            names.types().filter_map(|rid| Some((names.of(rid).ok()?, rid))).collect()
+        });
+        types.get(name).copied()
+    }
+
+    /// Whether a method or its type has generic parameters.
+    pub(crate) fn is_generic(&self, method: u32) -> bool {
+        let Some(rid) = Token(method).rid_in::<MethodDef>() else { return false };
+        let class = self.metadata.owner(rid).map(|owner: Rid<TypeDef>| Token::new(Table::TypeDef, owner.get()));
+        let owners = [Some(Token(method)), class];
+        self.metadata.tables.rows::<GenericParam>().any(|(_, row)| owners.contains(&row.owner.token()))
+    }
+
+    /// The name of the assembly to which the module forwards a type (II.6.8).
+    pub(crate) fn forwarded(&self, name: &str) -> Option<String> {
+        let outermost = name.split('/').next()?;
+        let is_it = |row: &ExportedType| {
+            let text = |at| self.metadata.name(at).unwrap_or_default();
+            ecma335::metadata::join(&text(row.namespace), &text(row.name)) == outermost
+        };
+        let row = self.metadata.tables.rows::<ExportedType>().map(|(_, row)| row).find(is_it)?;
+        let assembly: AssemblyRef = self.metadata.row(row.implementation.token()?.rid_in()?).ok()?;
+        self.metadata.name(assembly.name).ok()
+    }
+}
+
+/// A module's bytes, in the layout of a file.
+enum Bytes {
+    File(Mmap),
+    Memory(Box<[u8]>),
+}
+
+impl Bytes {
+    fn read(place: &ModulePlace) -> Option<Self> {
+        if let Ok(file) = File::open(&place.path) {
+            // SAFETY: the runtime maps the same file, and a change of the file harms both.
+            return unsafe { Mmap::map(&file) }.ok().map(Self::File);
+        }
+        // The module has no file: it comes from a bundle, or from a byte array of the program.
+        (place.flags & FLAT_LAYOUT != 0 && !place.base.is_null()).then(|| Self::Memory(flat_image(place.base)))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::File(map) => map,
+            Self::Memory(bytes) => bytes,
+        }
+    }
+}
+
+/// A copy of a module's memory that has the layout of a file.
+fn flat_image(base: *const u8) -> Box<[u8]> {
+    const HEADERS: usize = 1024;
+    // SAFETY: a PE image is larger than its smallest headers, as its sections follow them, aligned to 512 bytes. The
+    // runtime has parsed the image, so its lengths are valid.
+    unsafe {
+        let headers = std::slice::from_raw_parts(base, HEADERS);
+        std::slice::from_raw_parts(base, ecma335::image::flat_size(headers).unwrap_or(HEADERS)).into()
+    }
+}

@@ -1,0 +1,4 @@
+//! Methods that `weave` instruments: when their module is loaded, and while the program runs.
+
+pub(crate) mod at_load;
+pub(crate) mod attached;

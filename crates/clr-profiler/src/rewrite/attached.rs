@@ -1,0 +1,372 @@
+//! `ilinst attach`: ReJIT instruments methods of a running program for a given time, then reverts them. Instrumented
+//! bodies call the call tree by address (`tree/probes.rs`), so the program loads only this library. The library
+//! stays loaded, because calls still running may return to it.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::c_void,
+    io,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use ecma335::{Table, Token};
+use instrument::live;
+use weave::{NativeProbes, Reason, Tracker, Weave};
+
+use super::at_load;
+use crate::{
+    abi::{
+        com::{E_FAIL, HResult, Interface, S_OK},
+        metadata::MetadataEmit,
+        runtime::{COLLECTIBLE, Id, Runtime},
+        tables::{FunctionControl, mask},
+    },
+    file::{self, Pieces},
+    modules::{loaded::Loaded, rules::Rules},
+    process::{clock, settings},
+    session,
+    tree::{self, CALLEES, Calibration},
+};
+
+// Receives later attach requests: a runtime that has used ReJIT never unloads a profiler.
+#[cfg(not(any(windows, target_os = "linux")))]
+mod closed;
+#[cfg(windows)]
+mod pipe;
+#[cfg(target_os = "linux")]
+mod unnamed;
+#[cfg(not(any(windows, target_os = "linux")))]
+use closed::Door;
+#[cfg(windows)]
+use pipe::Door;
+#[cfg(target_os = "linux")]
+use unnamed::Door;
+
+/// A method as ReJIT identifies it: its module id and its token.
+type Method = (Id, u32);
+
+/// The state of one attachment.
+#[derive(Default)]
+struct State {
+    /// Taken by the thread of the attachment.
+    session: Option<Session>,
+    /// The new IL bodies, by method.
+    bodies: HashMap<Method, Vec<u8>>,
+    /// The number of methods that the runtime refused to recompile, and the last error code.
+    refused: Option<(usize, HResult)>,
+    /// The result to report once the runtime has detached.
+    result: String,
+    runtime: Option<Runtime>,
+}
+
+struct Session {
+    runtime: Runtime,
+    rules: Rules,
+    profile: PathBuf,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+/// Held while the profiler queries modules that may be unloaded. The runtime frees no module before
+/// `ModuleUnloadStarted` returns, and that callback waits for this lock.
+static UNLOADING: Mutex<()> = Mutex::new(());
+/// True while a session records.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+fn state() -> MutexGuard<'static, Option<State>> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// No module is unloaded while the result is held.
+fn hold_modules() -> MutexGuard<'static, ()> {
+    UNLOADING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `ModuleUnloadStarted`: waits until no thread queries modules. Modules with instrumented methods never unload: see
+/// [`Session::weave`].
+pub(crate) fn allow_unload() {
+    drop(hold_modules());
+}
+
+/// `InitializeForAttach`, with the data that the launcher sent.
+pub(crate) fn start_attachment(runtime: *mut c_void, data: &[u8]) -> HResult {
+    std::panic::set_hook(Box::new(|_| {}));
+    settings::give(data);
+    let session = || {
+        let runtime = session::checked(runtime)?;
+        let events = mask::MODULE_LOADS | mask::JIT_COMPILATION | mask::ENABLE_REJIT;
+        runtime.set_event_mask(events, 0).ok_or("the runtime does not compile methods anew")?;
+        pin();
+        Session::new(runtime)
+    };
+    match session() {
+        Ok(session) => {
+            *state() = Some(State { session: Some(session), ..State::default() });
+            S_OK
+        }
+        Err(error) => {
+            settings::report(&format!("{}{error}", live::FAILED));
+            E_FAIL
+        }
+    }
+}
+
+/// `ProfilerAttachComplete`: starts the profiler's own thread, which does the rest.
+pub(crate) fn run_attachment() {
+    let Some(session) = state().as_mut().and_then(|state| state.session.take()) else { return };
+    let _ = std::thread::Builder::new().name("ilinst".into()).spawn(move || session.run());
+}
+
+impl Session {
+    fn new(runtime: Runtime) -> Result<Self, String> {
+        settings::check_version()?;
+        let rules = Rules::new(settings::options()?, settings::all_assemblies());
+        Ok(Self { runtime, rules, profile: session::create_profile(runtime, false)?.0 })
+    }
+
+    /// Serves this attachment, then later ones if the runtime has not detached.
+    fn run(self) {
+        let runtime = self.runtime;
+        at_load::weave_alone();
+        runtime.initialize_thread();
+        let mut result = self.once();
+        let Err(error) = runtime.request_detach() else { return };
+        let mut door = Door::open();
+        let closed = |error: &io::Error| format!("; it cannot be attached to again: {error}");
+        let closed = door.as_ref().err().map(closed).unwrap_or_default();
+        loop {
+            let stays = |refused| format!("{}{error}{refused}{closed}", live::STAYS);
+            settings::report(&result.map_or_else(|failed| failed, stays));
+            loop {
+                let Some(lines) = door.as_mut().ok().and_then(Door::next) else { return };
+                settings::give(&lines);
+                // The client of a queued request may have ended.
+                if !settings::is_stopped() {
+                    break;
+                }
+            }
+            *state() = Some(State::default());
+            result = Self::new(runtime).map_err(|error| format!("{}{error}", live::FAILED)).and_then(Self::once);
+        }
+    }
+
+    fn once(mut self) -> Result<String, String> {
+        let result = self.weave().and_then(|(methods, skipped)| self.record(&methods, &skipped)).map_err(|error| {
+            let pieces = end_recording().or_else(|| file::finish(clock::now()));
+            pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
+            let _ = std::fs::remove_file(&self.profile);
+            format!("{}{error}", live::FAILED)
+        });
+        // A client that receives the result may attach again at once.
+        if let Some(state) = state().as_mut() {
+            state.result = result.as_ref().map_or_else(Clone::clone, |refused| format!("{}{refused}", live::DETACHED));
+        }
+        result
+    }
+
+    /// Instruments the loaded modules. Returns the methods, and the reasons for skipped modules and methods. Collectible modules are skipped: the runtime
+    /// recompiles none of their methods. All other modules stay loaded for the life of the process.
+    fn weave(&mut self) -> Result<(Vec<Method>, BTreeSet<String>), String> {
+        let Self { runtime, rules, .. } = self;
+        let probes = NativeProbes {
+            enter: tree::enter_woven as *const () as u64,
+            leave: tree::leave_woven as *const () as u64,
+            handle: tree::handle_woven as *const () as u64,
+        };
+        let tracker = Tracker::read(instrument::TRACKER).map_err(|error| error.to_string())?.replaced_by(probes);
+        let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        for (id, loaded) in loaded(*runtime)? {
+            let Some(id) = id else {
+                // A program may have loaded the same module several times.
+                let name = Some(loaded.path.clone()).filter(|path| !path.is_empty()).or_else(|| loaded.assembly_name());
+                let name = name.unwrap_or_default();
+                if collectible.insert(name.clone()) && rules.selects(&loaded) {
+                    skipped.insert(format!("{name}: it can be unloaded (collectible), and .NET recompiles no method of it"));
+                }
+                continue;
+            };
+            let Some(module) = rules.module(Arc::new(loaded)) else { continue };
+            let Loaded { path, image, metadata, .. } = &*module.loaded;
+            let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(&tracker) };
+            let bodies = match weave::plan::refusal(image, metadata, &tracker) {
+                Some(refusal) => Err(refusal.to_string()),
+                None => weave::weave_loaded(image, metadata, &weaving, || MetadataEmit::open(*runtime, id))
+                    .map_err(|error| error.to_string()),
+            };
+            match bodies {
+                Ok(bodies) => {
+                    let is_suspended = |method: &&Result<_, Reason>| matches!(method, Err(Reason::RuntimeAsync));
+                    let suspended = bodies.iter().flat_map(|bodies| &bodies.methods).filter(is_suspended).count();
+                    if suspended > 0 {
+                        skipped.insert(format!("{path}: {suspended} runtime-async methods, which attach does not follow"));
+                    }
+                    woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
+                        let token = Token::new(Table::MethodDef, method.get()).0;
+                        module.method(token);
+                        ((id, token), body.to_vec())
+                    }));
+                }
+                Err(why) => {
+                    skipped.insert(format!("{path}: {why}"));
+                }
+            }
+        }
+        let mut methods: Vec<Method> = woven.keys().copied().collect();
+        if methods.is_empty() {
+            let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
+            return Err(format!(
+                "nothing that the program has loaded has a method that is chosen, and can be woven{skipped}; `ilinst list ASSEMBLY` \
+                 shows names, `ilinst explain ASSEMBLY METHOD` which rule leaves one alone"
+            ));
+        }
+        methods.sort_unstable();
+        let mut state = state();
+        let state = state.as_mut().ok_or("it is over")?;
+        (state.bodies, state.runtime) = (woven, Some(*runtime));
+        Ok((methods, skipped))
+    }
+
+    /// Records the methods for the requested time, then reverts them. Returns a message with the number of methods
+    /// that the runtime did not recompile.
+    fn record(&self, methods: &[Method], skipped: &BTreeSet<String>) -> Result<String, String> {
+        const PERIOD: Duration = Duration::from_millis(50);
+        tree::start_session();
+        IS_ON.store(true, Relaxed);
+        let refused = |what, error| format!("the runtime does not {what}: {error}");
+        // Modules of callers that inlined one of the methods may be collectible.
+        let request = |request: &dyn Fn() -> Result<(), String>| {
+            let _held = hold_modules();
+            request()
+        };
+        request(&|| self.runtime.request_rejit(methods)).map_err(|error| refused("compile methods anew", error))?;
+        let until = Instant::now() + settings::duration();
+        let skipped: String = skipped.iter().map(|skipped| format!("\n{skipped}")).collect();
+        settings::report(&format!("{} {}{skipped}", live::WOVEN, methods.len()));
+        let mut calibration = Calibration::new(|number| tree::leave_woven(tree::enter_woven(CALLEES[number].method_id)));
+        let mut turns = 0_u64..;
+        while Instant::now() < until && !settings::is_stopped() && IS_ON.load(Relaxed) {
+            let is_tenth = turns.next().is_some_and(|turn| turn % 10 == 0);
+            if is_tenth && !tree::pauses::is_on() {
+                calibration.measure_more();
+            }
+            session::update_file(is_tenth);
+            std::thread::sleep(PERIOD.min(until.saturating_duration_since(Instant::now())));
+        }
+        session::update_file(true);
+        let put_back = request(&|| self.runtime.request_revert(methods)).map_err(|error| refused("put methods back", error));
+        // Without pieces, the program has ended meanwhile: the file is complete, and no method need be put back.
+        let Some(pieces) = end_recording() else { return Ok(String::new()) };
+        put_back?;
+        unmap(self.runtime, pieces);
+        let refused = state().as_ref().and_then(|state| state.refused);
+        let in_words = |(count, why)| format!("; of them, {count} are not compiled anew by the runtime: 0x{why:08X}");
+        Ok(refused.map(in_words).unwrap_or_default())
+    }
+}
+
+/// The loaded modules, parsed while none can be unloaded. Modules that never unload have an id.
+fn loaded(runtime: Runtime) -> Result<Vec<(Option<Id>, Loaded)>, String> {
+    let _held = hold_modules();
+    let ids = runtime.modules().ok_or("the runtime does not say what is loaded")?;
+    let read = |id| {
+        let place = runtime.module(id)?;
+        Some(((place.flags & COLLECTIBLE == 0).then_some(id), Loaded::read(&place)?))
+    };
+    Ok(ids.into_iter().filter_map(read).collect())
+}
+
+/// Ends the recording. Returns the still mapped pieces of the file, unless another thread has ended the recording.
+fn end_recording() -> Option<Pieces> {
+    if !IS_ON.swap(false, Relaxed) {
+        return None;
+    }
+    tree::end_session();
+    file::finish(clock::now())
+}
+
+/// Unmaps the profile, and with it the last state of an attachment.
+fn unmap(runtime: Runtime, pieces: Pieces) {
+    // Probes run as managed code. No probe that began earlier still runs while all managed code is suspended.
+    if runtime.stop_for_a_moment() {
+        // SAFETY: the session is over, so neither new probes nor ending threads use its trees. This thread runs the
+        // session.
+        unsafe {
+            tree::forget_session();
+            pieces.unmap();
+        }
+    }
+}
+
+/// Called at the end of the program. Returns whether a profiler was attached.
+pub(crate) fn end_program() -> bool {
+    let was_attached = state().is_some();
+    if was_attached {
+        Door::close();
+        end_recording();
+    }
+    was_attached
+}
+
+/// The runtime has detached the profiler.
+pub(crate) fn is_detached() {
+    if let Some(state) = state().take() {
+        settings::report(&state.result);
+    }
+}
+
+/// `GetReJITParameters`: sets the new body of a method.
+pub(crate) fn set_body(module: Id, token: u32, control: *mut c_void) -> HResult {
+    type F = unsafe extern "system" fn(*mut c_void, u32, *const u8) -> HResult;
+    let state = state();
+    let Some(body) = state.as_ref().and_then(|state| state.bodies.get(&(module, token))) else { return S_OK };
+    // SAFETY: the runtime passes an ICorProfilerFunctionControl, whose SetILFunctionBody(ULONG, LPCBYTE) copies the body.
+    unsafe {
+        let control = Interface::of(control);
+        control.method::<F>(FunctionControl::SetILFunctionBody as usize)(control.pointer(), body.len() as u32, body.as_ptr())
+    }
+}
+
+/// `ReJITError`: the method keeps its original code.
+pub(crate) fn refused(_module: Id, _token: u32, why: HResult) {
+    if let Some(state) = state().as_mut() {
+        state.refused = Some((state.refused.map_or(1, |(count, _)| count + 1), why));
+    }
+}
+
+/// Whether a function is instrumented. Such a function must not be inlined.
+pub(crate) fn is_woven(function: Id) -> bool {
+    if !IS_ON.load(Relaxed) {
+        return false;
+    }
+    let place = state().as_ref().and_then(|state| state.runtime?.function(function));
+    place.is_some_and(|place| state().as_ref().is_some_and(|state| state.bodies.contains_key(&(place.module, place.token))))
+}
+
+/// Keeps the library loaded after the runtime has detached it.
+#[cfg(unix)]
+fn pin() {
+    // SAFETY: the address lies in this library. The additional handle is never closed.
+    unsafe {
+        let mut own = std::mem::zeroed::<libc::Dl_info>();
+        if libc::dladdr(pin as *const c_void, &mut own) != 0 && !own.dli_fname.is_null() {
+            libc::dlopen(own.dli_fname, libc::RTLD_LAZY | libc::RTLD_NODELETE);
+        }
+    }
+}
+
+#[cfg(windows)]
+fn pin() {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetModuleHandleExW(flags: u32, address: *const c_void, module: *mut *mut c_void) -> i32;
+    }
+    // GET_MODULE_HANDLE_EX_FLAG_PIN, _FROM_ADDRESS
+    const FLAGS: u32 = 1 | 4;
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the address lies in this library.
+    unsafe { GetModuleHandleExW(FLAGS, pin as *const c_void, &mut module) };
+}

@@ -1,0 +1,89 @@
+//! A recording: its file, which the tool can read and command at any moment.
+
+use std::{ffi::c_void, path::PathBuf};
+
+use crate::{
+    abi::runtime::Runtime,
+    file::{self, Start},
+    process::{clock, forked, settings},
+    tree::{
+        self, pauses,
+        phases::{self, PhaseKind},
+    },
+};
+
+/// The interface that was passed, if the launcher has this profiler's version.
+pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
+    settings::check_version()?;
+    Runtime::new(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core".to_owned())
+}
+
+/// Creates the profile's file; returns its path and start time.
+pub(crate) fn create_profile(runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
+    let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
+    let (wanted, replaces) = settings::output(&name);
+    let start = Start {
+        ticks_per_second: clock::frequency(),
+        now: clock::now(),
+        histogram_shift: tree::histogram_shift(),
+        max_nodes,
+        replaces,
+        has_values,
+        strings: [&name, &name_of(runtime), &program.to_string_lossy()],
+    };
+    #[cfg(unix)]
+    forked::watch_forks(tree::forget_thread);
+    let path = file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    tree::set_limits(max_nodes);
+    Ok((path, start.now))
+}
+
+pub(crate) fn name_of_program() -> String {
+    settings::program().file_stem().map_or_else(|| "program".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The runtime's name for users: `.NET 8.0.4, Unix`.
+fn name_of(runtime: Runtime) -> String {
+    let [major, minor, build] = runtime.version().unwrap_or_default();
+    // Versions before 5 report the version of the .NET Framework.
+    let version = if major >= 5 { format!(".NET {major}.{minor}.{build}") } else { ".NET Core".to_owned() };
+    format!("{version}, {}", if cfg!(windows) { "Win32NT" } else { "Unix" })
+}
+
+/// Executes a command of the tool.
+fn execute(command: u32, name: &str) -> bool {
+    const PAUSE: u32 = profile::Command::Pause as u32;
+    const RESUME: u32 = profile::Command::Resume as u32;
+    const RESET: u32 = profile::Command::Reset as u32;
+    const MARK: u32 = profile::Command::Mark as u32;
+    let now = clock::now();
+    match command {
+        PAUSE if file::record_pause(true, now) => pauses::pause(now),
+        RESUME if file::record_pause(false, now) => pauses::resume(now),
+        PAUSE | RESUME => {}
+        RESET => return phases::add_phase("", PhaseKind::Reset, now),
+        MARK => return phases::add_phase(name, PhaseKind::Mark, now),
+        _ => return false,
+    }
+    true
+}
+
+/// Updates the file with the program's progress.
+pub(crate) fn update_file(at_threads: bool) {
+    let cpu = at_threads.then(cpu_time).flatten();
+    file::record_progress(clock::now(), cpu);
+    file::execute_command(execute);
+    if at_threads {
+        tree::look_at_threads();
+    }
+}
+
+#[cfg(unix)]
+fn cpu_time() -> Option<i64> {
+    tree::cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+#[cfg(not(unix))]
+fn cpu_time() -> Option<i64> {
+    None
+}

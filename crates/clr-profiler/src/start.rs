@@ -1,0 +1,108 @@
+//! A program that runs under the profiler from its start on.
+
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Duration,
+};
+
+use crate::{
+    abi::{
+        com::{E_FAIL, HResult, S_OK},
+        tables::mask,
+    },
+    file, hooks,
+    hooks::functions,
+    modules::rules::Rules,
+    process::{clock, settings},
+    rewrite::at_load,
+    session,
+    tree::{CALLEES, Calibration, pauses, searches},
+    values::{capture, described},
+};
+
+/// `Initialize`: reports the result to the launcher. The program runs in any case.
+pub(crate) fn start_program(runtime: *mut c_void) -> HResult {
+    // A panic here must print nothing to the program's output.
+    std::panic::set_hook(Box::new(|_| {}));
+    match begin(runtime) {
+        Ok(status) => {
+            settings::report(&status);
+            S_OK
+        }
+        Err(error) => {
+            settings::report(&format!("{}{error}", instrument::live::FAILED));
+            E_FAIL
+        }
+    }
+}
+
+fn begin(object: *mut c_void) -> Result<String, String> {
+    let runtime = session::checked(object)?;
+    let (options, captured) = (settings::options()?, settings::captured()?);
+    let rules = Rules::new(options, settings::all_assemblies());
+    let tracker = settings::tracker();
+    let why_hooks = tracker.as_ref().and_then(|_| at_load::why_not(runtime));
+    if let (Some(tracker), None) = (&tracker, &why_hooks) {
+        // Silent if it cannot write, like the tracker.
+        let (wanted, _) = settings::output(&session::name_of_program());
+        file::prepare_folder(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+        at_load::start_rewriting(runtime, rules, tracker)?;
+        runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
+        return Ok(at_load::first_status());
+    }
+    let (path, now) = session::create_profile(runtime, captured.is_some())?;
+    let status = match why_hooks {
+        None => format!("{} {}", instrument::live::RECORDING, path.display()),
+        Some(why) => format!("{}{why}", instrument::live::BY_HOOKS),
+    };
+    described::follow_modules(runtime);
+    functions::choose_functions(runtime, rules, status.clone());
+    let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
+    if let Some(captured) = captured {
+        events |= mask::SUSPENDS | mask::FRAME_INFO;
+        events |= if captured.this || captured.arguments { mask::FUNCTION_ARGS } else { 0 };
+        events |= if captured.returned { mask::FUNCTION_RETVAL } else { 0 };
+        capture::start_capture(runtime, captured, settings::trace_size(), now)
+            .ok_or("the runtime does not say where strings are")?;
+    }
+    runtime.set_event_mask(events, 0).ok_or("the runtime refuses the events")?;
+    runtime.set_mapper(functions::map).ok_or("the runtime refuses the mapper of functions")?;
+    // SAFETY: the stubs follow the runtime's convention. The mapper answers with a function, which is never freed.
+    let hooked = unsafe {
+        match captured {
+            None => runtime.set_hooks([hooks::enter, hooks::leave, hooks::tailcall]),
+            Some(_) => runtime.set_hooks_with_info([hooks::enter_with_info, hooks::leave_with_info, hooks::tailcall_with_info]),
+        }
+    };
+    hooked.ok_or("the runtime refuses the hooks")?;
+    // Without this thread, the file is updated only at the end.
+    let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_file_up_to_date);
+    Ok(status)
+}
+
+static IS_ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the file up to date while the program runs.
+fn keep_file_up_to_date() {
+    const PERIOD: Duration = Duration::from_millis(100);
+    let mut calibration = Calibration::new(|number| hooks::enter_and_leave(&CALLEES[number]));
+    for turn in 0_u64.. {
+        if turn % 10 == 0 && !pauses::is_on() {
+            calibration.measure_more();
+        }
+        std::thread::sleep(PERIOD);
+        if IS_ENDED.load(Relaxed) {
+            return;
+        }
+        session::update_file(turn % 10 == 0);
+    }
+}
+
+/// `Shutdown`
+pub(crate) fn end_program() {
+    IS_ENDED.store(true, Relaxed);
+    session::update_file(true);
+    searches::end_all_searches();
+    file::finish(clock::now());
+}

@@ -1,0 +1,41 @@
+//! The call tree of each thread, in the profile's file, and its changes on each method entry and exit
+//! (docs/profile-format.md).
+//!
+//! ```text
+//! layout ─► current ─► searches, pauses, nodes ─► overflow, owners ─► calls ─► probes, calibration
+//!                                    phases
+//! ```
+
+mod calibration;
+mod calls;
+mod cpu;
+mod current;
+mod layout;
+mod nodes;
+mod overflow;
+mod owners;
+pub(crate) mod pauses;
+pub(crate) mod phases;
+mod probes;
+pub(crate) mod searches;
+#[cfg(test)]
+mod tests;
+
+#[cfg(unix)]
+pub(crate) use self::cpu::cpu_time_of;
+pub(crate) use self::{
+    calibration::{CALLEES, Calibration},
+    calls::{Call, current_call, end_callees, enter, innermost_call, leave, unwind},
+    layout::histogram_shift,
+    owners::{TreeId, end_session, forget_session, look_at_threads, start_session, tree_of_thread},
+    probes::{enter_woven, handle_woven, leave_woven},
+};
+
+#[cfg(unix)]
+pub(crate) use self::owners::forget_thread;
+
+/// Sets the maximum number of nodes. Called before the first method.
+pub(crate) fn set_limits(max_nodes: u32) {
+    nodes::set_limit(max_nodes);
+    layout::set_histogram_shift();
+}

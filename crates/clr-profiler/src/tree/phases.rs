@@ -1,0 +1,135 @@
+//! Marks and resets: they save each node's state at a moment, and readers subtract it (docs/profile-format.md).
+
+use std::collections::HashMap;
+
+use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE};
+
+use super::{
+    layout::{Node, OVERFLOW, ROOT, Seen, Tree},
+    pauses,
+};
+use crate::file::{self, Chunk, ChunkKind};
+
+/// The meaning of a saved state.
+#[derive(Clone, Copy)]
+pub(crate) enum PhaseKind {
+    /// A phase with a name begins.
+    Mark = 1,
+    /// The whole profile begins anew.
+    Reset = 2,
+}
+
+const CLOCK_AT: usize = 40;
+const KIND_AT: usize = 48;
+const COUNT_AT: usize = 52;
+const ENTRY: usize = 32;
+/// The number of values at the start of a node's details.
+const DETAILS_HEAD: usize = 9;
+/// No thread has more open calls. A deeper path is one that changes while it is read.
+const MAX_DEPTH: usize = 1_000_000;
+
+/// Writes a mark or reset. Calls continue meanwhile, so each node is read at its own moment. Returns whether there
+/// was room.
+pub(crate) fn add_phase(name: &str, kind: PhaseKind, now: i64) -> bool {
+    let chunks = file::chunks_of(ChunkKind::Nodes);
+    let mut nodes = Vec::new();
+    let mut open = HashMap::new();
+    for chunk in chunks {
+        // SAFETY: chunks stay mapped, and their used part is complete.
+        unsafe {
+            let used = (*chunk).in_use();
+            let first: *mut Node = chunk.byte_add(FIRST_NODE).cast();
+            nodes.extend((0..used.saturating_sub(FIRST_NODE) / NODE).map(|index| first.add(index)));
+            let tree: *mut Tree = chunk.byte_add(CHUNK_HEADER).cast();
+            if (*chunk).begins_tree() {
+                find_open(tree, now, &mut open);
+            }
+        }
+    }
+    let (mut entries, mut details) = (Vec::new(), Vec::new());
+    for node in nodes {
+        // SAFETY: nodes stay mapped.
+        let seen = unsafe { Seen::at(node) };
+        if seen.method_id == 0 {
+            continue;
+        }
+        let of_open = open.get(&node.addr()).copied().unwrap_or_default();
+        for number in [node.addr() as i64, seen.calls as i64, seen.total + of_open, seen.detached] {
+            entries.extend(number.to_le_bytes());
+        }
+        if seen.buckets.is_none() && seen.exceptions == 0 {
+            continue;
+        }
+        let mut record = vec![node.addr() as i64, seen.exceptions.into(), 0, 0, 0, 0, 0, 0, 0];
+        let buckets = seen.buckets.iter().flatten().enumerate().filter(|(_, calls)| **calls != 0);
+        record.extend(buckets.map(|(bucket, calls)| i64::from(*calls) << 32 | bucket as i64));
+        record[DETAILS_HEAD - 1] = (record.len() - DETAILS_HEAD) as i64;
+        details.push(record);
+    }
+    let mut bytes = (name.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(name.as_bytes());
+    bytes.resize((CHUNK_HEADER + bytes.len()).next_multiple_of(8) - CHUNK_HEADER, 0);
+    let count = (entries.len() / ENTRY) as u32;
+    bytes.extend(entries);
+    let fill = |phase: *mut Chunk| {
+        // SAFETY: the chunk has enough room and belongs to this thread.
+        unsafe {
+            put(phase, CHUNK_HEADER, &bytes);
+            put(phase, CLOCK_AT, &now.to_le_bytes());
+            put(phase, KIND_AT, &(kind as u32).to_le_bytes());
+            put(phase, COUNT_AT, &count.to_le_bytes());
+        }
+    };
+    let phase = file::take_filled(ChunkKind::Phase, 0, CHUNK_HEADER + bytes.len(), fill);
+    phase.is_some_and(|phase| write_details(phase, &details))
+}
+
+fn write_details(phase: *mut Chunk, details: &[Vec<i64>]) -> bool {
+    let mut left = details;
+    while !left.is_empty() {
+        let mut bytes = Vec::new();
+        while let Some((first, rest)) = left.split_first() {
+            if CHUNK_HEADER + bytes.len() + size_of_val(&first[..]) > BLOCK {
+                break;
+            }
+            bytes.extend(first.iter().flat_map(|number| number.to_le_bytes()));
+            left = rest;
+        }
+        // SAFETY: the chunk has enough room and belongs to this thread.
+        let fill = |chunk| unsafe { put(chunk, CHUNK_HEADER, &bytes) };
+        let (of, size) = (phase.addr() as u64, CHUNK_HEADER + bytes.len());
+        if file::take_filled(ChunkKind::PhaseDetails, of, size, fill).is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// # Safety
+/// The chunk must have that much room at `at`, reserved for this thread.
+unsafe fn put(chunk: *mut Chunk, at: usize, bytes: &[u8]) {
+    // SAFETY: the caller guarantees this.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), chunk.byte_add(at).cast(), bytes.len()) };
+}
+
+/// Adds the time so far of all open calls, by node.
+///
+/// # Safety
+/// `tree` must point to a tree.
+unsafe fn find_open(tree: *mut Tree, now: i64, open: &mut HashMap<usize, i64>) {
+    // SAFETY: nodes stay mapped; their callers never change.
+    unsafe {
+        let mut node = Seen::current(tree);
+        for _ in 0..MAX_DEPTH {
+            if node.is_null() {
+                return;
+            }
+            let seen = Seen::at(node);
+            if seen.flags & (ROOT | OVERFLOW) != 0 {
+                return;
+            }
+            open.insert(node.addr(), pauses::elapsed(seen.start, now));
+            node = seen.caller;
+        }
+    }
+}
