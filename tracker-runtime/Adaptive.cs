@@ -12,7 +12,7 @@ namespace Ilinst
         /// <summary>The number of timed calls between two looks at a path, less one; a power of two, less one.</summary>
         public const long TimedBetween = 0xFF;
         /// <summary>The same of counted calls: then some are timed, to see whether the path became slower.</summary>
-        public const long CountedBetween = 0xFFFF;
+        public const long CountedBetween = 0x3FFF;
         /// <summary>As <see cref="TimedBetween"/>, between two judgements.</summary>
         private const long JudgedBetween = 0x3FF;
         /// <summary>A path is timed again if it takes this many times the limit: the two must not alternate.</summary>
@@ -102,17 +102,23 @@ namespace Ilinst
                 && (((CallNode*)node->Caller)->Flags & Roots) == 0 && !MethodIds.Waits(node->MethodId);
         }
 
-        /// <summary>Ticks that all timed calls of a path took, without callees and without probes.</summary>
+        /// <summary>
+        /// Ticks that all timed calls of a path took, without callees and without probes. Half of the cost of the callees' probes stays:
+        /// it is not known precisely, and a path with timed callees that are short themselves is judged once they are counted.
+        /// </summary>
         /// <returns>False if it has too many callees.</returns>
         private static bool Own(CallNode* node, out double own)
         {
             int left = MaxCallees;
             Sum callees = OfCallees(node, 0, ref left);
-            own = node->Total - callees.Ticks - callees.Probes - Arena.Header->CostInside * node->Leaves;
+            own = node->Total - callees.Ticks - callees.Probes / 2 - Arena.Header->CostInside * node->Leaves;
             return left >= 0;
         }
 
-        /// <summary>Adds up the time of a path's callees, and of their probes. What is only counted has the time of its callees.</summary>
+        /// <summary>
+        /// Adds up the time of a path's callees, and of the probes that timed them. A counted callee has the time of its own callees. The
+        /// cost of counting stays in the caller's time: it is small against the probes that time the caller.
+        /// </summary>
         private static Sum OfCallees(CallNode* node, int depth, ref int left)
         {
             Header* header = Arena.Header;
@@ -133,8 +139,7 @@ namespace Ilinst
                 }
                 Sum below = OfCallees(callee, depth + 1, ref left);
                 sum.Ticks += below.Ticks;
-                sum.Probes += below.Probes + (header->CostInside + header->CostOutside) * callee->Leaves
-                    + Header.CostOfCounting(header) * (callee->Calls - callee->Leaves);
+                sum.Probes += below.Probes + (header->CostInside + header->CostOutside) * callee->Leaves;
             }
             return sum;
         }

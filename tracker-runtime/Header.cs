@@ -83,12 +83,7 @@ namespace Ilinst
             }
         }
 
-        /// <summary>The cost of a call that is only counted, in ticks of its caller's time.</summary>
-        public static double CostOfCounting(Header* header)
-        {
-            return *(double*)((byte*)header + CostOfCountingAt);
-        }
-
+        /// <summary>Notes the cost of a call that is only counted, in ticks of its caller's time.</summary>
         public static void SetCostOfCounting(Header* header, double ticks)
         {
             *(double*)((byte*)header + CostOfCountingAt) = ticks;

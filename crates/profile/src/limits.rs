@@ -27,8 +27,6 @@ const MAX_FILES: usize = 3;
 /// The calls that the call trees lack.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Losses {
-    /// The number of paths that were called too often to be timed, and that were only counted from then on.
-    pub muted: u64,
     /// The number of calls beyond the limit of paths, which are recorded by method only.
     pub overflow: u64,
     /// The number of paths on which steps of async methods could not be matched to a call.
@@ -41,7 +39,6 @@ impl Profile {
         let mut losses = Losses::default();
         for tree in &self.trees {
             for (notes, calls) in tree.notes.iter().zip(self.flat(tree, SampleType::CALLS)) {
-                losses.muted += u64::from(notes.is_muted);
                 losses.lost_flow += u64::from(notes.lost_flow);
                 losses.overflow = losses.overflow.saturating_add(if notes.is_overflow { (*calls).max(0) as u64 } else { 0 });
             }
@@ -126,7 +123,7 @@ impl Profile {
             }
             Mode::Exact | Mode::Trace => {}
         }
-        let Losses { muted, overflow, lost_flow } = self.losses();
+        let Losses { overflow, lost_flow } = self.losses();
         if overflow > 0 {
             limits.push(format!(
                 "{} beyond the limit of {} call paths have no callers (ILINST_MAX_NODES sets the limit)",
@@ -134,9 +131,13 @@ impl Profile {
                 self.max_nodes
             ));
         }
-        if muted > 0 {
-            let paths = counted(muted, "path");
-            limits.push(format!("{paths} called too often to be timed: from then on, calls were only counted (ILINST_AUTOMUTE)"));
+        let counted_only = self.counted_calls().iter().filter(|calls| **calls > 0).count();
+        if counted_only > 0 {
+            limits.push(format!(
+                "{} with less time than a probe takes: their calls are counted, and their time is in their callers (ILINST_COUNT_BELOW=0 \
+                 times each call)",
+                counted(counted_only as u64, "method")
+            ));
         }
         if lost_flow > 0 {
             let paths = counted(lost_flow, "path");
