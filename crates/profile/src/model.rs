@@ -172,6 +172,8 @@ pub struct ProbeCost {
     pub outside: f64,
     /// The duration of reading the clock once.
     pub clock_read: f64,
+    /// Added to its caller's time by a call that is only counted.
+    pub counting: f64,
 }
 
 /// The type of a value.
