@@ -201,9 +201,14 @@ namespace Ilinst
             {
                 Count(tree, node, ticks, ticks, now, byException, thrown);
             }
-            else if (byException || thrown != 0)
+            else
             {
-                Thrown.Count(node, thrown != 0 ? ((TreeMemory*)tree->Memory)->LastThrownType : 0);
+                if (byException || thrown != 0)
+                {
+                    Thrown.Count(node, thrown != 0 ? ((TreeMemory*)tree->Memory)->LastThrownType : 0);
+                }
+                // An exception that was seen here has led to the slow path.
+                node->Stats = node->Stats != 0 ? node->Stats : node->ColdStats;
             }
             tree->Current = node->Caller;
             if (thrown != 0)
