@@ -138,7 +138,8 @@ namespace Ilinst
 
         private static void Round(Costs costs)
         {
-            first->Total = second->Total = 0;
+            // So few calls that no path is judged.
+            first->Total = second->Total = first->Calls = second->Calls = first->Leaves = second->Leaves = 0;
             ForgetEvents();
             long begin = Clock.Now();
             point.InTurn(CallsPerRound);
@@ -147,7 +148,12 @@ namespace Ilinst
             long end = Clock.Now();
             ReadClock(CallsPerRound);
             long clock = Clock.Now() - end;
-            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock);
+            first->Flags = second->Flags = NodeFlags.Counted | NodeFlags.Untimed;
+            long beginCounting = Clock.Now();
+            point.InTurn(CallsPerRound);
+            long counting = Clock.Now() - beginCounting;
+            first->Flags = second->Flags = 0;
+            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock, counting);
         }
 
         /// <summary>There is a block's room for them.</summary>
@@ -235,6 +241,7 @@ namespace Ilinst
         private long with;
         private long without;
         private long clock;
+        private long counting;
         private long least = long.MaxValue;
 
         public Costs(int maxByLeast)
@@ -242,13 +249,13 @@ namespace Ilinst
             this.maxByLeast = maxByLeast;
         }
 
-        public void Add(long inside, long with, long without, long clock)
+        public void Add(long inside, long with, long without, long clock, long counting)
         {
-            long all = with + without + clock;
+            long all = with + without + clock + counting;
             if (all < least / maxByLeast)
             {
                 // All before were such.
-                this.inside = this.with = this.without = this.clock = Rounds = 0;
+                this.inside = this.with = this.without = this.clock = this.counting = Rounds = 0;
             }
             least = Math.Min(least, all);
             if (all > maxByLeast * least)
@@ -259,6 +266,7 @@ namespace Ilinst
             this.with += with;
             this.without += without;
             this.clock += clock;
+            this.counting += counting;
             Rounds++;
         }
 
@@ -271,6 +279,7 @@ namespace Ilinst
             header->CostInside = inside;
             header->CostOutside = pair - inside;
             header->CostOfClock = Mode.IsTimed ? clock / calls : 0;
+            Header.SetCostOfCounting(header, Mode.Kind == Mode.Exact ? Math.Max(counting - without, 0) / calls : 0);
         }
     }
 }

@@ -47,7 +47,7 @@ namespace Ilinst
         public long Cpu;
     }
 
-    /// <summary>What <see cref="CallNode.Flags"/> says; from 256 on, what only the tracker itself has use for.</summary>
+    /// <summary>The bits of <see cref="CallNode.Flags"/>. Those from 256 to 8192 are of use to the tracker alone.</summary>
     internal static class NodeFlags
     {
         /// <summary>A tree's root.</summary>
@@ -57,7 +57,8 @@ namespace Ilinst
         /// <summary>The overflow root, or one below it.</summary>
         public const int Overflow = 4;
         public const int Async = 8;
-        public const int Muted = 16;
+        /// <summary>Takes less time than its probes: its calls are counted, and their time is its caller's. See <see cref="Adaptive"/>.</summary>
+        public const int Counted = 16;
         /// <summary>Has steps of which it is not known whose call they belong to.</summary>
         public const int FlowLost = 32;
         /// <summary>Stands for a root, one layer up: see <see cref="Frames"/>.</summary>
@@ -74,8 +75,10 @@ namespace Ilinst
         public const int FlowUndone = 4096;
         /// <summary>The first step of its open call is the top of those that its thread runs.</summary>
         public const int Running = 8192;
-        /// <summary>To be muted by its thread.</summary>
-        public const int ToBeMuted = 2048;
+        /// <summary>Was <see cref="Counted"/> for a while, and is timed again.</summary>
+        public const int WasCounted = 16384;
+        /// <summary>Of a <see cref="Counted"/> path: its calls are not timed now.</summary>
+        public const int Untimed = 2048;
     }
 
     /// <summary>
@@ -217,6 +220,8 @@ namespace Ilinst
         public int IsNamed;
         /// <summary>A <see cref="CapturedCalls"/>; 0 if there are none.</summary>
         public long Captured;
+        /// <summary>A <see cref="NodeIndex"/> of what <see cref="Adaptive"/> remembers of nodes; 0 if there is none.</summary>
+        public long Judgements;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>

@@ -340,7 +340,6 @@ namespace Ilinst
         public static void OnHousekeeping()
         {
             Calibration.Again();
-            Automute.Look();
             using (gate.Enter())
             {
                 for (int i = 0; i < trees.Count; i++)

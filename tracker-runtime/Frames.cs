@@ -36,6 +36,10 @@ namespace Ilinst
                 frame->Flags = NodeFlags.Frame;
                 CallTrees.Show(frame);
             }
+            if ((node->Flags & NodeFlags.Counted) != 0)
+            {
+                Adaptive.TimeAgain(node);
+            }
             frame->Node = (long)node;
             frame->Previous = tree->Current;
             frame->Below = tree->Frame;
@@ -216,6 +220,11 @@ namespace Ilinst
         /// </summary>
         private static void Interrupt(Frame* frame, CallNode* node, long ticks)
         {
+            // The time of a counted call is its caller's.
+            while ((node->Flags & NodeFlags.Untimed) != 0 && !OpenCalls.IsOf(frame, node))
+            {
+                node = (CallNode*)node->Caller;
+            }
             bool isOfFrame = OpenCalls.IsOf(frame, node);
             if (isOfFrame)
             {

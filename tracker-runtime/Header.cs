@@ -26,6 +26,7 @@ namespace Ilinst
         private const int BegunAt = CommandNameAt + 4 + MaxCommandName;
         private const int PausesAt = 8192;
         private const int MaxPauses = 2000;
+        private const int CostOfCountingAt = 48 * 1024;
 
         [FieldOffset(0)] public ulong Magic;
         [FieldOffset(8)] public int Version;
@@ -80,6 +81,12 @@ namespace Ilinst
                 *(int*)at = room < 0 ? 0 : Utf8.Put(at + 4, text, room < 1200 ? room : 1200);
                 at += 4 + *(int*)at;
             }
+        }
+
+        /// <summary>Notes the cost of a call that is only counted, in ticks of its caller's time.</summary>
+        public static void SetCostOfCounting(Header* header, double ticks)
+        {
+            *(double*)((byte*)header + CostOfCountingAt) = ticks;
         }
 
         /// <summary>Whether two files begin alike: they are of the same process, and of the same time.</summary>

@@ -5,10 +5,19 @@ namespace Ilinst
     /// <summary>The methods that the profile mentions: what is new since the last look costs, what isn't does not.</summary>
     internal sealed unsafe class MethodIds
     {
+        /// <summary>The bits of a call site's id, where the call waits for something.</summary>
+        private const long WaitingSite = 3 << 22;
+
         private readonly Dictionary<long, bool> known = new Dictionary<long, bool>();
         /// <summary>By a chunk's address: up to where it was looked through.</summary>
         private readonly Dictionary<long, long> seen = new Dictionary<long, long>();
         private List<long> found;
+
+        /// <summary>Whether it is the id of a call that waits for something.</summary>
+        public static bool Waits(long methodId)
+        {
+            return (methodId & WaitingSite) == WaitingSite;
+        }
 
         /// <summary>
         /// Those that nobody has taken from the list, nor another tracker of the process given a name: who takes them, takes

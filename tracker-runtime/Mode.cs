@@ -60,7 +60,7 @@ namespace Ilinst
             ProfileInfoTracker.probe = Kind == Sampled ? Sampling : Kind == Count ? Counting
                 : Kind == Trace ? Tracing : Clock.Kind != Clock.ByStopwatch ? ByReader : ByStopwatch;
             Calibration.Start();
-            Automute.Start();
+            Adaptive.Start();
         }
     }
 }

@@ -41,18 +41,22 @@ namespace Ilinst
             {
                 return Frames.EnterOverflow(tree, methodId);
             }
-            if ((node->Flags & NodeFlags.Muted) != 0)
-            {
-                node->Calls++;
-                return IntPtr.Zero;
-            }
             if ((long)caller != tree->Root)
             {
                 caller->Callees = (long)node;
             }
             node->Calls++;
+            if ((node->Flags & NodeFlags.Untimed) != 0 && (node->Calls & Adaptive.CountedBetween) == 0)
+            {
+                Adaptive.BeginBurst(tree, node);
+            }
+            bool isCounted = (node->Flags & NodeFlags.Untimed) != 0;
+            if (isCounted && node->Callees == 0)
+            {
+                return IntPtr.Zero;
+            }
             // Current comes last: who reads the profile just now must find the start of a call it shows.
-            if (Mode.IsTimed)
+            if (Mode.IsTimed && !isCounted)
             {
                 long now = Clock.Now();
                 node->Start = now;
@@ -190,9 +194,22 @@ namespace Ilinst
         /// <summary>Ends the current call, which is a node's.</summary>
         private static void End(CallTree* tree, CallNode* node, long now, bool byException)
         {
-            long ticks = Mode.IsTimed ? Pauses.Elapsed(node->Start, now) : 0;
+            bool isCounted = (node->Flags & NodeFlags.Untimed) != 0;
+            long ticks = Mode.IsTimed && !isCounted ? Pauses.Elapsed(node->Start, now) : 0;
             long thrown = Thrown.End(tree, node);
-            Count(tree, node, ticks, ticks, now, byException, thrown);
+            if (!isCounted)
+            {
+                Count(tree, node, ticks, ticks, now, byException, thrown);
+            }
+            else
+            {
+                if (byException || thrown != 0)
+                {
+                    Thrown.Count(node, thrown != 0 ? ((TreeMemory*)tree->Memory)->LastThrownType : 0);
+                }
+                // An exception that was seen here has led to the slow path.
+                node->Stats = node->Stats != 0 ? node->Stats : node->ColdStats;
+            }
             tree->Current = node->Caller;
             if (thrown != 0)
             {
@@ -238,10 +255,6 @@ namespace Ilinst
             if (byException)
             {
                 Thrown.Count(node, thrown != 0 ? ((TreeMemory*)tree->Memory)->LastThrownType : 0);
-            }
-            if ((node->Flags & NodeFlags.ToBeMuted) != 0)
-            {
-                Automute.Mute(node);
             }
         }
     }

@@ -85,12 +85,6 @@ namespace Ilinst
             where TProbe : struct, IProbe
         {
             TProbe probe = default(TProbe);
-            if (probe.IsTimed)
-            {
-                StackByte here;
-                here.Value = 0;
-                byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
-            }
             CallTree* tree = ProfileInfoTracker.tree;
             CallNode* caller;
             CallNode* node;
@@ -102,7 +96,7 @@ namespace Ilinst
             }
             if (node->MethodId != methodId)
             {
-                // What is called in turn is in the ring one behind the other.
+                // Methods that are called in turn follow one another in the ring.
                 node = (CallNode*)node->Next;
                 if (node->MethodId != methodId || node->Stats == 0)
                 {
@@ -110,13 +104,31 @@ namespace Ilinst
                 }
                 caller->Callees = (long)node;
             }
-            // Current comes last: who reads the profile just now must find the start of a call it shows.
-            node->Calls++;
+            long calls = node->Calls + 1;
+            node->Calls = calls;
             long now = 0;
             if (probe.IsTimed)
             {
+                if ((node->Flags & NodeFlags.Untimed) != 0)
+                {
+                    if ((calls & Adaptive.CountedBetween) != 0)
+                    {
+                        // A call that calls no other method needs no leave probe.
+                        if (node->Callees == 0)
+                        {
+                            return default(IntPtr);
+                        }
+                        tree->Current = (long)node;
+                        return Tokens.Of(node);
+                    }
+                    Adaptive.BeginBurst(tree, node);
+                }
+                StackByte here;
+                here.Value = 0;
+                byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
                 node->Start = now = probe.Now();
             }
+            // Current comes last: a reader of the profile must find the start of each call that it shows.
             tree->Current = (long)node;
             if (probe.IsTraced)
             {
@@ -134,15 +146,29 @@ namespace Ilinst
             where TProbe : struct, IProbe
         {
             TProbe probe = default(TProbe);
-            long now = probe.Now();
             CallTree* tree = ProfileInfoTracker.tree;
             CallNode* node = (CallNode*)Tokens.Bits(token);
             Statistics* statistics;
             if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
-                || (probe.IsTimed ? node->Start + *ProfileInfoTracker.recorded >= 0 : *ProfileInfoTracker.recorded == 0))
+                || !probe.IsTimed && *ProfileInfoTracker.recorded == 0)
             {
-                OpenCalls.Leave(token, probe.IsTimed ? now : Clock.Now());
+                OpenCalls.Leave(token, Clock.Now());
                 return;
+            }
+            long now = 0;
+            if (probe.IsTimed)
+            {
+                if ((node->Flags & NodeFlags.Untimed) != 0)
+                {
+                    tree->Current = node->Caller;
+                    return;
+                }
+                now = probe.Now();
+                if (node->Start + *ProfileInfoTracker.recorded >= 0)
+                {
+                    OpenCalls.Leave(token, now);
+                    return;
+                }
             }
             long leaves = node->Leaves + 1;
             node->Leaves = leaves;
@@ -157,7 +183,18 @@ namespace Ilinst
             {
                 Events.Leave(tree, node, now);
             }
-            if ((leaves & Calibration.CallsBetween) == 0)
+            if ((leaves & Adaptive.TimedBetween) == 0)
+            {
+                Rest(tree, node);
+            }
+        }
+
+        /// <summary>Between two calls, once in a while.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Rest(CallTree* tree, CallNode* node)
+        {
+            Adaptive.Look(tree, node);
+            if ((node->Leaves & Calibration.CallsBetween) == 0)
             {
                 Calibration.Among(tree);
             }

@@ -35,9 +35,9 @@ namespace Ilinst
         public static IntPtr WhenEntering(long methodId)
         {
             int probe = ProfileInfoTracker.probe;
-            if (probe == Mode.ByStopwatch)
+            if (probe == Mode.ByReader)
             {
-                return Probes.Enter<Probes.ByStopwatch>(methodId);
+                return Probes.Enter<Probes.ByReader>(methodId);
             }
             if (probe == Mode.Counting)
             {
@@ -48,7 +48,7 @@ namespace Ilinst
             {
                 return Probes.Enter<Probes.Sampled>(methodId);
             }
-            return probe == Mode.ByReader ? Probes.EnterApart<Probes.ByReader>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
+            return probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
         }
 
         /// <summary>
@@ -77,17 +77,17 @@ namespace Ilinst
             {
                 OpenCalls.LeaveTagged(token);
             }
-            else if (probe == Mode.ByStopwatch)
+            else if (probe == Mode.ByReader)
             {
-                Probes.Leave<Probes.ByStopwatch>(token);
+                Probes.Leave<Probes.ByReader>(token);
             }
             else if (probe == Mode.Sampling)
             {
                 Probes.Leave<Probes.Sampled>(token);
             }
-            else if (probe == Mode.ByReader)
+            else if (probe == Mode.ByStopwatch)
             {
-                Probes.LeaveApart<Probes.ByReader>(token);
+                Probes.LeaveApart<Probes.ByStopwatch>(token);
             }
             else
             {

@@ -13,13 +13,13 @@ namespace Ilinst
         private const string ModeVariable = "ILINST_MODE";
         private const string ClockVariable = "ILINST_CLOCK";
         private const string TraceSizeVariable = "ILINST_TRACE_SIZE";
-        private const string AutomuteVariable = "ILINST_AUTOMUTE";
+        private const string CountBelowVariable = "ILINST_COUNT_BELOW";
 
         /// <summary>Variables, and behind each the only values that it can have.</summary>
         private static readonly string[][] fixedValues = new string[][]
         {
             new string[] { ModeVariable, "exact", "sampled", "count", "trace" },
-            new string[] { ClockVariable, "tsc", "program" },
+            new string[] { ClockVariable, "tsc", "stopwatch", "program" },
             new string[] { StartVariable, "paused" },
             new string[] { WriteVariable, "end" },
         };
@@ -85,12 +85,12 @@ namespace Ilinst
         {
             switch (Environment.GetEnvironmentVariable(ClockVariable))
             {
-                case "tsc":
-                    return Ilinst.Clock.ByCounter;
+                case "stopwatch":
+                    return Ilinst.Clock.ByStopwatch;
                 case "program":
                     return Ilinst.Clock.ByProgram;
                 default:
-                    return Ilinst.Clock.ByStopwatch;
+                    return Ilinst.Clock.ByCounter;
             }
         }
 
@@ -101,10 +101,10 @@ namespace Ilinst
             return number > 0 ? number : 64 * 1024 * 1024;
         }
 
-        /// <summary>Beyond how many calls a second what takes less than its probes is no longer timed; 0: none is.</summary>
-        public static long Automute()
+        /// <summary>In ns: a call path that takes less time is only counted after a while; 0: each call is timed.</summary>
+        public static long CountBelow(long otherwise)
         {
-            return Number(AutomuteVariable);
+            return Text(CountBelowVariable).Length == 0 ? otherwise : Number(CountBelowVariable);
         }
 
         /// <summary>0 if it isn't said, or no number.</summary>

@@ -119,8 +119,7 @@ namespace Ilinst
                 statistics = statistics != null ? statistics : &((TreeMemory*)tree->Memory)->Sink;
                 node->ColdStats = (long)statistics;
             }
-            const int Slow = NodeFlags.Async | NodeFlags.Muted | NodeFlags.ToBeMuted;
-            node->Stats = node->Caller == tree->Root || (node->Flags & Slow) != 0 ? 0 : (long)statistics;
+            node->Stats = node->Caller == tree->Root || (node->Flags & NodeFlags.Async) != 0 ? 0 : (long)statistics;
             Add(statistics, ticks);
         }
 

@@ -29,7 +29,7 @@ fn heard(output: &Output) -> Said {
     let word = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     assert!(findings.iter().all(|finding| !word(finding, "what").is_empty() && !word(finding, "advice").is_empty()), "{text}");
     let codes: Vec<String> = findings.iter().map(|finding| word(finding, "code")).collect();
-    let are_notes = codes.iter().all(|code| ["count-only", "killed", "muted"].contains(&code.as_str()));
+    let are_notes = codes.iter().all(|code| ["count-only", "killed"].contains(&code.as_str()));
     assert_eq!(output.status.code(), Some(if are_notes { 0 } else { 1 }), "{text}");
     (codes, document["status"].as_str().map(str::to_owned))
 }
@@ -136,23 +136,6 @@ fn run(folder: &Path, runtime: &Runtime, program: &str, before: &[&str], variabl
     doctor(folder, &command, variables)
 }
 
-/// Returns the findings for a program that calls a method until the tracker stops timing it.
-fn run_until_muted(folder: &Path, runtime: &Runtime, program: &str) -> Said {
-    let profile = folder.join("muted.ilprof");
-    let _ = fs::remove_file(&profile);
-    let mut command = ilinst();
-    command.args(["doctor", "--json", "--"]).args(words(runtime, program)).arg("long").current_dir(folder);
-    command.env("ILINST_AUTOMUTE", "1000").env("ILINST_OUTPUT", &profile);
-    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut doctor = started.expect("ilinst runs");
-    until("a method is muted", || {
-        let profile = Profile::parse(&fs::read(&profile).ok()?).ok()?;
-        profile.trees.iter().flat_map(|tree| &tree.notes).any(|notes| notes.is_muted).then_some(())
-    });
-    drop(doctor.stdin.take());
-    heard(&doctor.wait_with_output().expect("it ends"))
-}
-
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn a_run_tells_what_was_loaded_and_what_was_not_recorded() {
@@ -179,7 +162,6 @@ fn a_run_tells_what_was_loaded_and_what_was_not_recorded() {
         ] {
             assert_eq!(run(&folder, woven, &[], &[(variable, value)]), expected, "{variable} {value} on {}", runtime.name);
         }
-        assert_eq!(run_until_muted(&folder, &runtime, woven), (vec!["muted".to_owned()], ended(3)), "{}", runtime.name);
     }
 }
 

@@ -252,7 +252,7 @@ fn values_that_are_not_known_are_errors() {
     let Some(program) = Program::new("values", "program") else { return };
     let known = BTreeMap::from([
         ("ILINST_MODE", "exact, sampled, count and trace"),
-        ("ILINST_CLOCK", "tsc and program"),
+        ("ILINST_CLOCK", "tsc, stopwatch and program"),
         ("ILINST_START", "paused"),
         ("ILINST_WRITE", "end"),
     ]);

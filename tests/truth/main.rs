@@ -12,6 +12,7 @@ mod program;
 #[cfg(feature = "full")]
 mod real_time;
 mod rewritten;
+mod short;
 mod split;
 mod waits;
 

@@ -53,8 +53,6 @@ pub enum Code {
     NotWritable,
     /// The program was cut off.
     Killed,
-    /// Some paths were called too often to be timed.
-    Muted,
     /// There were more call paths than the limit.
     Limit,
     /// The disk was full.
@@ -70,6 +68,6 @@ pub enum Code {
 impl Code {
     /// Whether it costs nothing that was to be measured: said, but no fault.
     pub fn is_note(self) -> bool {
-        matches!(self, Self::CountOnly | Self::Killed | Self::Muted)
+        matches!(self, Self::CountOnly | Self::Killed)
     }
 }

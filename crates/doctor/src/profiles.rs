@@ -35,10 +35,6 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         find(Code::DiskFull, path, what.into(), "ILINST_OUTPUT names a place with more room; ILINST_MAX_NODES makes it smaller");
     }
     let losses = profile.losses();
-    if losses.muted > 0 {
-        let what = format!("{} call paths were called too often to be timed, and only counted from then on", losses.muted);
-        find(Code::Muted, path, what, "start without ILINST_AUTOMUTE, or skip these methods with --exclude");
-    }
     if losses.overflow > 0 {
         let what = format!("{} calls beyond the limit of {} call paths have no callers", losses.overflow, profile.max_nodes);
         find(Code::Limit, path, what, "ILINST_MAX_NODES raises the limit");

@@ -276,7 +276,7 @@ fn remarks(row: &Row<'_>) -> Vec<String> {
     say(row.is_async, "async");
     say(row.open > 0, "still running");
     say(row.pending.is_some_and(|pending| pending > 0), "not complete");
-    say(row.muted, "counted only, after a while");
+    say(row.counted > 0, "counted; its time is in its callers");
     say(row.mostly_probe, "~ mostly measuring overhead");
     remarks.extend(row.exception_type.map(|kind| format!("exceptions: {}", Visible(kind))));
     remarks

@@ -60,7 +60,9 @@ fn patterns(profile: &Profile, are_noise: bool) -> anyhow::Result<Vec<Pattern>> 
     let rows = profile.rows(SortBy::default());
     let took = |row: &profile::report::Row<'_>| row.total_ms + row.waiting_ms;
     let least = SHARE * rows.iter().map(took).fold(0.0, f64::max);
-    let chosen = rows.iter().filter(|row| if are_noise { row.mostly_probe || row.muted } else { took(row) >= least });
+    let matters = |row: &profile::report::Row<'_>| took(row) >= least;
+    let is_noise = |row: &profile::report::Row<'_>| row.mostly_probe || 2 * row.counted > row.calls;
+    let chosen = rows.iter().filter(|row| if are_noise { is_noise(row) && !matters(row) } else { matters(row) });
     let names = chosen.filter_map(|row| profile.functions.get(row.function)?.name.as_ref());
     let mut names: Vec<String> = names.map(|name| format!("{}::{}", name.type_name, name.method)).collect();
     names.sort();

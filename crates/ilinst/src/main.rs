@@ -27,6 +27,7 @@ mod instrument;
 mod interrupt;
 mod list;
 mod man;
+mod measuring;
 mod merge;
 mod method_pattern;
 mod output;

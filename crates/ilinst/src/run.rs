@@ -30,6 +30,7 @@ use crate::{
     arguments::{WeaveArgs, Weaving},
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
     instrument::{NOTHING_TO_WEAVE, why_nothing},
+    measuring::MeasuringArgs,
     terminal::complain,
     text::count,
 };
@@ -44,6 +45,9 @@ pub(crate) struct Opts {
 
     #[command(flatten)]
     weave: WeaveArgs,
+
+    #[command(flatten)]
+    measuring: MeasuringArgs,
 
     /// Instrument the program's own folder, and restore it when the program has ended; otherwise a copy is run
     #[arg(long)]
@@ -147,6 +151,7 @@ impl Opts {
             Place::Beside(Some(folder)) => program.from(folder),
         };
         profiles.tell(&mut command);
+        self.measuring.tell(&mut command);
         if let Some(started) = &self.started {
             started.tell(&mut command);
             started.forget_command(&program.assembly);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use identity::Visible;
 
 use crate::{
-    model::{Clock, End, Mode, Profile, SampleType},
+    model::{Clock, End, Mode, ProbeCost, Profile, SampleType},
     report::percent,
     text::counted,
 };
@@ -17,7 +17,9 @@ const COARSE_CLOCK: u64 = 20_000_000;
 const MUCH_LONGER: f64 = 1.3;
 
 /// The share of probes in the thread time, in percent, from which on a note says how to reduce it.
-const MUCH_OVERHEAD: f64 = 25.0;
+const MUCH_OVERHEAD: f64 = 30.0;
+/// The number of methods that this note proposes to exclude.
+const PROPOSED: usize = 3;
 
 /// As the tracker ends the runtime's name.
 const NATIVE: &str = "native AOT";
@@ -27,8 +29,6 @@ const MAX_FILES: usize = 3;
 /// The calls that the call trees lack.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Losses {
-    /// The number of paths that were called too often to be timed, and that were only counted from then on.
-    pub muted: u64,
     /// The number of calls beyond the limit of paths, which are recorded by method only.
     pub overflow: u64,
     /// The number of paths on which steps of async methods could not be matched to a call.
@@ -41,7 +41,6 @@ impl Profile {
         let mut losses = Losses::default();
         for tree in &self.trees {
             for (notes, calls) in tree.notes.iter().zip(self.flat(tree, SampleType::CALLS)) {
-                losses.muted += u64::from(notes.is_muted);
                 losses.lost_flow += u64::from(notes.lost_flow);
                 losses.overflow = losses.overflow.saturating_add(if notes.is_overflow { (*calls).max(0) as u64 } else { 0 });
             }
@@ -82,21 +81,57 @@ impl Profile {
         })
     }
 
+    /// Returns the overhead of a call, as words.
+    fn overhead_of_calls(&self) -> String {
+        let ns = |ticks: f64| ticks * 1e9 / self.ticks_per_second as f64;
+        let timed = ns(self.probe_cost.inside + self.probe_cost.outside);
+        match self.counted_calls().iter().any(|calls| *calls > 0) {
+            true => format!("{timed:.0} ns for a timed call, {:.0} ns for a counted one", ns(self.probe_cost.counting)),
+            false => format!("{timed:.0} ns a call"),
+        }
+    }
+
+    /// Returns the end of a sentence that proposes to exclude the methods with most overhead; empty if there is none.
+    fn proposal(&self) -> String {
+        let (calls, counted_only) = (self.flat_by_function(SampleType::CALLS), self.counted_calls());
+        let ProbeCost { inside, outside, counting, .. } = self.probe_cost;
+        let overhead = |index: usize| {
+            let of = |values: &[i64]| values.get(index).copied().unwrap_or_default() as f64;
+            (of(&calls) - of(&counted_only)) * (inside + outside) + of(&counted_only) * counting
+        };
+        let all: f64 = (0..self.functions.len()).map(overhead).sum();
+        let functions = self.functions.iter().enumerate().filter(|(_, function)| !function.method_id.waits());
+        let mut costly: Vec<(f64, String)> =
+            functions.filter_map(|(index, function)| Some((overhead(index), function.raw_name()?))).collect();
+        costly.sort_by(|(one, name), (other, other_name)| other.total_cmp(one).then_with(|| name.cmp(other_name)));
+        costly.truncate(PROPOSED);
+        let share: f64 = costly.iter().map(|(cost, _)| cost).sum::<f64>() * 100.0 / all.max(1.0);
+        if costly.is_empty() || share < 1.0 {
+            return String::new();
+        }
+        let options: Vec<String> = costly.iter().map(|(_, name)| format!("--exclude '{}'", Visible(name))).collect();
+        format!(". {share:.0} % of it goes without these methods: {}", options.join(" "))
+    }
+
     /// Returns the limits of the numbers as sentences without a full stop, most important first.
     pub fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         let (wall, probes) = (self.sum(SampleType::WALL), self.sum(SampleType::PROBES));
         let cost = self.probe_cost;
         if probes > 0 && percent(probes, wall) >= 0.1 {
-            let nanoseconds = |ticks: f64| ticks * 1e9 / self.ticks_per_second as f64;
             let share = percent(probes, wall);
-            let advice =
-                if share < MUCH_OVERHEAD { "" } else { "; to reduce it, exclude these methods, or use ILINST_MODE=sampled" };
-            limits.push(format!(
-                "measuring overhead was {share:.1} % of thread time ({:.0} ns a call) and is subtracted; times in rows marked ~ are \
-                 unreliable{advice}",
-                nanoseconds(cost.inside + cost.outside),
-            ));
+            limits.push(if share < MUCH_OVERHEAD {
+                format!(
+                    "measuring overhead was {share:.1} % of thread time ({}) and is subtracted; times in rows marked ~ are unreliable",
+                    self.overhead_of_calls()
+                )
+            } else {
+                format!(
+                    "measuring overhead was {share:.0} % of thread time ({}): times are rough{}",
+                    self.overhead_of_calls(),
+                    self.proposal()
+                )
+            });
         }
         if self.is_raw() && cost.inside > 0.0 && self.mode != Mode::Count {
             limits.push("times include the measuring overhead".into());
@@ -126,7 +161,7 @@ impl Profile {
             }
             Mode::Exact | Mode::Trace => {}
         }
-        let Losses { muted, overflow, lost_flow } = self.losses();
+        let Losses { overflow, lost_flow } = self.losses();
         if overflow > 0 {
             limits.push(format!(
                 "{} beyond the limit of {} call paths have no callers (ILINST_MAX_NODES sets the limit)",
@@ -134,9 +169,13 @@ impl Profile {
                 self.max_nodes
             ));
         }
-        if muted > 0 {
-            let paths = counted(muted, "path");
-            limits.push(format!("{paths} called too often to be timed: from then on, calls were only counted (ILINST_AUTOMUTE)"));
+        let counted_only = self.counted_calls().iter().filter(|calls| **calls > 0).count();
+        if counted_only > 0 {
+            limits.push(format!(
+                "{} with less time than a probe takes: their calls are counted, and their time is in their callers (ilinst run --exact, or \
+                 ILINST_COUNT_BELOW=0, times each call)",
+                counted(counted_only as u64, "method")
+            ));
         }
         if lost_flow > 0 {
             let paths = counted(lost_flow, "path");

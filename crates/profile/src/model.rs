@@ -172,6 +172,8 @@ pub struct ProbeCost {
     pub outside: f64,
     /// The duration of reading the clock once.
     pub clock_read: f64,
+    /// Added to its caller's time by a call that is only counted.
+    pub counting: f64,
 }
 
 /// The type of a value.
@@ -330,8 +332,10 @@ pub struct Notes {
     pub is_async: bool,
     /// The node stands for all calls of its method beyond the limit of nodes.
     pub is_overflow: bool,
-    /// The node was called so often that it was only counted after a while.
-    pub is_muted: bool,
+    /// Whether its calls were only counted from some time on, as they take less time than a probe. Their time is the caller's.
+    pub is_counted: bool,
+    /// Whether its calls were only counted for a while.
+    pub was_counted: bool,
     /// Some of its steps could not be matched to a call.
     pub lost_flow: bool,
 }
@@ -343,7 +347,8 @@ impl Notes {
         Self {
             is_async: self.is_async || other.is_async,
             is_overflow: self.is_overflow || other.is_overflow,
-            is_muted: self.is_muted || other.is_muted,
+            is_counted: self.is_counted || other.is_counted,
+            was_counted: self.was_counted || other.was_counted,
             lost_flow: self.lost_flow || other.lost_flow,
         }
     }

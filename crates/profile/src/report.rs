@@ -35,10 +35,12 @@ impl Profile {
         let (calls, own, total, waiting) = (at(&sums.calls), at(&sums.own), at(&sums.total), at(&sums.waiting));
         let (own_probes, probes) = (at(&sums.own_probes), at(&sums.probes));
         let elapsed = total.saturating_add(waiting);
+        let counted = at(&sums.counted);
+        let timed = calls.saturating_sub(counted);
         let statistics = self.statistics.get(index).and_then(Option::as_deref);
         // A call's time includes its own probe's overhead, and that of its callees' probes, which grows with it.
         let inside = if notes.is_async || self.is_raw() { 0.0 } else { self.probe_cost.inside };
-        let (measured, known) = (elapsed.saturating_add(probes) as f64 - inside * calls as f64, elapsed as f64);
+        let (measured, known) = (elapsed.saturating_add(probes) as f64 - inside * timed as f64, elapsed as f64);
         let share = if measured > 0.0 && !notes.is_async { (known / measured).clamp(0.0, 1.0) } else { 1.0 };
         let corrected = |ticks: i64| self.milliseconds(((ticks as f64 - inside).max(0.0) * share) as i64);
         let others = statistics.filter(|statistics| statistics.count > 0);
@@ -66,7 +68,7 @@ impl Profile {
             self_ms: self.milliseconds(own),
             total_ms: self.milliseconds(total),
             waiting_ms: self.milliseconds(waiting),
-            average_ms: latency_ms.unwrap_or_else(|| self.milliseconds(elapsed) / calls.max(1) as f64),
+            average_ms: latency_ms.unwrap_or_else(|| self.milliseconds(elapsed) / timed.max(1) as f64),
             self_percent: percent(own, sums.running),
             total_percent: percent(total, sums.running),
             first_ms: statistics.filter(|all| all.first > 0 || all.count > 0 && !self.is_part).map(|all| corrected(all.first)),
@@ -88,7 +90,7 @@ impl Profile {
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),
             samples: (self.mode == Mode::Sampled).then(|| at(&sums.samples) as u64),
             mostly_probe: own_probes > own || probes > total,
-            muted: notes.is_muted,
+            counted: counted as u64,
         }
     }
 
@@ -110,6 +112,26 @@ impl Profile {
     /// Returns whether a sample type was measured.
     pub(crate) fn has(&self, sample_type: SampleType) -> bool {
         self.sample_types.contains(&sample_type)
+    }
+
+    /// Returns for each function the number of calls that were not timed.
+    pub(crate) fn counted_calls(&self) -> Vec<i64> {
+        let mut sums = vec![0_i64; self.functions.len()];
+        for tree in &self.trees {
+            let values = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN].map(|sample_type| self.flat(tree, sample_type));
+            for (index, (node, notes)) in tree.nodes.iter().zip(&tree.notes).enumerate() {
+                let [calls, leaves, open] = values.map(|values| values.get(index).copied().unwrap_or_default());
+                let counted = match notes {
+                    Notes { is_counted: true, .. } => calls,
+                    Notes { was_counted: true, .. } => calls.saturating_sub(leaves).saturating_sub(open).max(0),
+                    _ => continue,
+                };
+                if let Some(sum) = sums.get_mut(node.function) {
+                    *sum = sum.saturating_add(counted);
+                }
+            }
+        }
+        sums
     }
 
     /// Returns the running time of its threads, without waiting time and overhead.
@@ -147,6 +169,8 @@ struct Sums {
     steps: Vec<i64>,
     cpu: Vec<i64>,
     samples: Vec<i64>,
+    /// Calls that were not timed.
+    counted: Vec<i64>,
     notes: Vec<Notes>,
     /// The running time of the whole profile.
     running: i64,
@@ -169,6 +193,7 @@ impl Sums {
             }
         }
         Self {
+            counted: profile.counted_calls(),
             calls: flat(S::CALLS),
             leaves: flat(S::LEAVES),
             open: flat(S::OPEN),

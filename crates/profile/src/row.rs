@@ -90,6 +90,13 @@ pub struct Row<'p> {
     pub samples: Option<u64>,
     /// Whether more than half of the measured time was overhead of probes.
     pub mostly_probe: bool,
-    /// Whether it was only counted after a while.
-    pub muted: bool,
+    /// Number of calls that were counted, but not timed, as they take less time than a probe. Their time is part of their callers'.
+    pub counted: u64,
+}
+
+impl Row<'_> {
+    /// Returns whether none of its time is known, as all of it is part of its callers' time.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
 }

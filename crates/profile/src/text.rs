@@ -252,8 +252,10 @@ fn remarks(row: &Row<'_>) -> String {
     if let Some(pending) = row.pending.filter(|pending| *pending > 0) {
         let _ = write!(text, "  ({pending} not complete)");
     }
-    if row.muted {
-        text.push_str("  (counted only)");
+    if row.is_counted() {
+        text.push_str("  (counted; its time is in its callers)");
+    } else if row.counted > 0 {
+        let _ = write!(text, "  ({} of {} counted only)", row.counted, counted(row.calls, "call"));
     }
     if row.exceptions > 0 {
         let kind = row.exception_type.map(|kind| format!(": {}", Visible(kind))).unwrap_or_default();

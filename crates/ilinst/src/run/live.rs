@@ -28,6 +28,7 @@ impl Opts {
         let profiles = Profiles::prepare(self.kept())?;
         let status = Temporary::folder()?;
         profiles.tell(&mut command);
+        self.measuring.tell(&mut command);
         let named = program.and_then(|program| fs::canonicalize(program.assembly).ok());
         profiler.environment(&weaving.options, &recording, status.path(), named.as_deref()).give(&mut command);
         if let Some(started) = &self.started {

@@ -71,6 +71,7 @@ impl Opts {
             None
         };
         profiles.tell(&mut command);
+        self.measuring.tell(&mut command);
         let running = start(&mut command, signals)?;
         let process = running.id();
         let ended = running.wait();

@@ -55,6 +55,8 @@ pub(crate) struct Header {
     pub(crate) probe_inside: f64,
     pub(crate) probe_outside: f64,
     pub(crate) clock_read: f64,
+    /// Overhead in ticks of a call that is only counted.
+    pub(crate) counting: f64,
     pub(crate) histogram_shift: u32,
     pub(crate) event_shift: u32,
     pub(crate) paused_ticks: i64,
@@ -135,6 +137,7 @@ impl Header {
             probe_inside: 0.0,
             probe_outside: 0.0,
             clock_read: 0.0,
+            counting: 0.0,
             histogram_shift: 0,
             event_shift: 0,
             paused_ticks: 0,
@@ -171,6 +174,9 @@ impl Header {
         self.cpu_ns = Some(reader.i64()?).filter(|cpu| *cpu >= 0);
         if self.is_merged {
             self.processes = reader.u64()?.max(1);
+        }
+        if let Some(place) = bytes.get(layout::COUNTING_AT..self.size).filter(|_| !self.is_merged) {
+            self.counting = Cursor::new(place, layout::COUNTING_AT).positive().unwrap_or_default();
         }
         // The control page is optional, and a file may be cut off before it.
         let control = super::Control::read(bytes).unwrap_or_default();

@@ -16,6 +16,8 @@ pub const PID_AT: usize = 16;
 pub const POINTER_SIZE_AT: usize = 20;
 /// u32.
 pub const CLOCK_AT: usize = 24;
+/// The overhead of a call that is only counted, in ticks: a double.
+pub const COUNTING_AT: usize = 48 << 10;
 /// u32.
 pub const HEADER_SIZE_AT: usize = 28;
 /// u64: ticks per second of the clock.

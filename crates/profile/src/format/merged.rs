@@ -90,7 +90,8 @@ impl<'a> PathChunk<'a> {
                 notes: Notes {
                     is_async: flags & node_flag::ASYNC != 0,
                     is_overflow: flags & node_flag::OVERFLOW != 0,
-                    is_muted: flags & node_flag::MUTED != 0,
+                    is_counted: flags & node_flag::COUNTED != 0,
+                    was_counted: flags & node_flag::WAS_COUNTED != 0,
                     lost_flow: flags & node_flag::FLOW_LOST != 0,
                 },
                 values: values.as_chunks().0,
@@ -142,7 +143,8 @@ pub(crate) fn write_paths<'v>(
             let flags = [
                 (notes.is_async, node_flag::ASYNC),
                 (notes.is_overflow, node_flag::OVERFLOW),
-                (notes.is_muted, node_flag::MUTED),
+                (notes.is_counted, node_flag::COUNTED),
+                (notes.was_counted, node_flag::WAS_COUNTED),
                 (notes.lost_flow, node_flag::FLOW_LOST),
             ];
             let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag);

@@ -132,10 +132,13 @@ pub(crate) mod node_flag {
     pub(crate) const FRAME: u32 = 2;
     pub(crate) const OVERFLOW: u32 = 4;
     pub(crate) const ASYNC: u32 = 8;
-    pub(crate) const MUTED: u32 = 16;
+    /// The path's calls are only counted; their time is part of the caller's.
+    pub(crate) const COUNTED: u32 = 16;
     pub(crate) const FLOW_LOST: u32 = 32;
     pub(crate) const LAYER_ROOT: u32 = 64;
     pub(crate) const ASYNC_RECORD: u32 = 128;
+    /// The path's calls were only counted for a while.
+    pub(crate) const WAS_COUNTED: u32 = 16384;
 }
 
 /// The alignment of chunks in version 1, and their largest size, in bytes.

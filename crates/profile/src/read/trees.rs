@@ -84,7 +84,11 @@ impl Trees {
         if raw.exception_type != 0 {
             self.exception_types[function] = raw.exception_type;
         }
-        if raw.statistics != 0 && records.statistics_of(raw.statistics).is_some() {
+        if raw.flags & node_flag::COUNTED != 0 {
+            // The calls that were timed before are too few, and too early, for percentiles.
+            let first = records.first_of(raw);
+            first.iter().for_each(|first| add_statistics(&mut self.statistics, function, &Statistics::of_first(*first)));
+        } else if raw.statistics != 0 && records.statistics_of(raw.statistics).is_some() {
             histograms.push((function as u32, raw.statistics));
         } else if let Some(first) = records.first_of(raw) {
             add_statistics(&mut self.statistics, function, &Statistics::of_first(first));
@@ -207,7 +211,8 @@ impl Builder<'_, '_> {
             tree.notes.push(Notes {
                 is_async: raw.flags & node_flag::ASYNC != 0 || raw.async_record != 0,
                 is_overflow,
-                is_muted: raw.flags & node_flag::MUTED != 0,
+                is_counted: raw.flags & node_flag::COUNTED != 0,
+                was_counted: raw.flags & node_flag::WAS_COUNTED != 0,
                 lost_flow: raw.flags & node_flag::FLOW_LOST != 0,
             });
             tree.sums.push(Sums {
@@ -392,27 +397,68 @@ impl Builder<'_, '_> {
     }
 }
 
+impl Sums {
+    /// Returns the number of calls that were timed.
+    fn timed(&self, notes: Notes) -> i64 {
+        if notes.is_counted {
+            // A phase does not say how many of its calls were timed.
+            self.leaves.clamp(0, self.calls.max(0))
+        } else if notes.was_counted {
+            self.leaves.saturating_add(self.open)
+        } else {
+            self.calls
+        }
+    }
+}
+
 impl Tree {
+    /// Returns the time of each path that is part of its caller's. Of a path that is only counted, that is the time of its callees.
+    fn net_times(&self) -> Vec<i64> {
+        let mut net: Vec<i64> = self.sums.iter().map(|sums| sums.total.saturating_sub(sums.detached)).collect();
+        if self.notes.iter().any(|notes| notes.is_counted) {
+            let mut of_callees = vec![0_i64; net.len()];
+            for (index, node) in self.nodes.iter().enumerate().rev() {
+                if self.notes.get(index).is_some_and(|notes| notes.is_counted) {
+                    net[index] = of_callees[index];
+                }
+                if let Some(sum) = node.caller.and_then(|caller| of_callees.get_mut(caller)) {
+                    *sum = sum.saturating_add(net[index]);
+                }
+            }
+        }
+        net
+    }
+
     /// Subtracts the time of callees from that of their callers, and splits off waiting time and overhead.
     fn into_flat(self, header: &Header, functions: &Functions<'_>) -> CallTree {
+        let net = self.net_times();
         let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.total).collect();
         let mut probes = vec![0.0; self.nodes.len()];
         let mut unsure = probes.clone();
         // Other programs that delayed the program's threads also delayed their probes.
-        let (inside, outside) = (header.probe_inside * self.header.stretch(), header.probe_outside * self.header.stretch());
-        for (index, node) in self.nodes.iter().enumerate() {
+        let [inside, outside, counting] =
+            [header.probe_inside, header.probe_outside, header.counting].map(|cost| cost * self.header.stretch());
+        // From callees to callers: a counted path passes the overhead of its callees on.
+        for (index, node) in self.nodes.iter().enumerate().rev() {
             let (Some(sums), Some(notes)) = (self.sums.get(index), self.notes.get(index)) else { continue };
-            // A call that is only counted has no timing probe; a step has a probe of its own.
-            let calls = if notes.is_muted { sums.leaves } else { sums.calls } as f64;
+            // A step has a probe of its own.
+            let timed = sums.timed(*notes) as f64;
+            let counted = sums.calls as f64 - timed;
             let steps = self.of_async.get(&index).map_or(0, |record| record.steps) as f64;
-            probes[index] += inside * (calls + steps) + outside * steps;
-            unsure[index] += VARIES_BY[0] * inside * (calls + steps);
-            if let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) {
-                probes[caller] += outside * calls;
-                unsure[caller] += VARIES_BY[1] * outside * calls;
-                if header.mode != Mode::Sampled {
-                    wall[caller] = wall[caller].saturating_sub(sums.total.saturating_sub(sums.detached));
-                }
+            probes[index] += inside * (timed + steps) + outside * steps;
+            unsure[index] += VARIES_BY[0] * inside * (timed + steps);
+            if notes.is_counted {
+                wall[index] = 0;
+            }
+            let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) else { continue };
+            probes[caller] += outside * timed + counting * counted;
+            unsure[caller] += VARIES_BY[1] * (outside * timed + counting * counted);
+            if notes.is_counted {
+                probes[caller] += std::mem::take(&mut probes[index]);
+                unsure[caller] += std::mem::take(&mut unsure[index]);
+            }
+            if header.mode != Mode::Sampled {
+                wall[caller] = wall[caller].saturating_sub(net[index]);
             }
         }
         let list = |value: fn(&Sums) -> i64| {

@@ -16,6 +16,8 @@ enum Cell {
     /// A time in milliseconds, shown in a suitable unit.
     Short(f64),
     Percent(f64),
+    /// A value that is part of another row's.
+    Unknown,
     None,
 }
 
@@ -49,9 +51,9 @@ columns! {
     /// Number of calls.
     Calls = "calls", "calls", 10, |row| Cell::Count(row.calls);
     /// Running time in the method alone.
-    SelfTime = "self", "self ms", 10, |row| Cell::Time(row.self_ms);
+    SelfTime = "self", "self ms", 10, |row| own(row, Cell::Time(row.self_ms));
     /// Running time in the method alone, in percent of the profile's.
-    SelfPercent = "self%", "self %", 6, |row| Cell::Percent(row.self_percent);
+    SelfPercent = "self%", "self %", 6, |row| own(row, Cell::Percent(row.self_percent));
     /// Running time with callees.
     Total = "total", "total ms", 10, |row| Cell::Time(row.total_ms);
     /// Running time with callees, in percent of the profile's.
@@ -59,7 +61,7 @@ columns! {
     /// Waiting time with callees.
     Waiting = "waiting", "waiting ms", 10, |row| Cell::Time(row.waiting_ms);
     /// Running and waiting time per call.
-    Average = "average", "average", 8, |row| Cell::Short(row.average_ms);
+    Average = "average", "average", 8, |row| own(row, Cell::Short(row.average_ms));
     /// Time of the shortest call after the first.
     Min = "min", "min", 8, |row| short(row.min_ms);
     /// Median time of a call.
@@ -88,6 +90,11 @@ columns! {
     Cpu = "cpu", "CPU ms", 10, |row| row.cpu_ms.map_or(Cell::None, Cell::Time);
     /// Number of samples.
     Samples = "samples", "samples", 8, |row| row.samples.map_or(Cell::None, Cell::Count);
+}
+
+/// The time of a method alone is not known if its calls are only counted.
+fn own(row: &Row<'_>, time: Cell) -> Cell {
+    if row.is_counted() { Cell::Unknown } else { time }
 }
 
 fn short(milliseconds: Option<f64>) -> Cell {
@@ -132,6 +139,7 @@ impl Column {
             Cell::Time(time) => write!(text, "{time:>width$.3}"),
             Cell::Short(time) => write!(text, "{:>width$}", short_time(time)),
             Cell::Percent(percent) => write!(text, "{percent:>width$.2}"),
+            Cell::Unknown => write!(text, "{:>width$}", "-"),
             Cell::None => write!(text, "{:>width$}", ""),
         };
     }

@@ -61,8 +61,8 @@ pub struct PathRow<'n> {
     pub waits: bool,
     /// Whether it stands for all calls of its method beyond the limit of nodes.
     pub overflow: bool,
-    /// Whether it was only counted after a while.
-    pub muted: bool,
+    /// Whether its calls are only counted: their time is part of the caller's.
+    pub counted: bool,
 }
 
 impl Ranked for PathRow<'_> {
@@ -128,7 +128,7 @@ impl Profile {
                 awaiting_ms: is_timed.then(|| self.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
                 waits: function.is_some_and(|function| function.method_id.waits()),
                 overflow: notes.is_overflow,
-                muted: notes.is_muted,
+                counted: notes.is_counted,
             });
         }
         rows

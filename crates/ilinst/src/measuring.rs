@@ -1,0 +1,58 @@
+//! How `run` measures calls: options in place of the tracker's variables.
+
+use std::process::Command;
+
+use clap::{Args, ValueEnum};
+
+/// The options. Each sets a variable of the program, which keeps its own value without the option.
+#[derive(Args, Debug)]
+pub(crate) struct MeasuringArgs {
+    /// The measurements to record
+    #[arg(help_heading = "Measuring", long, value_enum)]
+    mode: Option<Mode>,
+
+    /// The clock that times calls [default: tsc, where the processor has an invariant counter]
+    #[arg(help_heading = "Measuring", long, value_enum)]
+    clock: Option<Clock>,
+
+    /// Time each call. By default, calls that take less time than a probe are only counted after a while
+    #[arg(help_heading = "Measuring", long)]
+    exact: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// The time of each call (default)
+    Exact,
+    /// The number of calls, and samples of the running methods
+    Sampled,
+    /// The number of calls alone, without callers
+    Count,
+    /// As exact, with the start and end of each call
+    Trace,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Clock {
+    /// The processor's counter (x64)
+    Tsc,
+    /// The clock of System.Diagnostics.Stopwatch
+    Stopwatch,
+    /// A clock of the program
+    Program,
+}
+
+impl MeasuringArgs {
+    /// Sets the variables of a program.
+    pub(crate) fn tell(&self, program: &mut Command) {
+        if let Some(mode) = self.mode.and_then(|mode| mode.to_possible_value()) {
+            program.env("ILINST_MODE", mode.get_name());
+        }
+        if let Some(clock) = self.clock.and_then(|clock| clock.to_possible_value()) {
+            program.env("ILINST_CLOCK", clock.get_name());
+        }
+        if self.exact {
+            program.env("ILINST_COUNT_BELOW", "0");
+        }
+    }
+}
