@@ -165,6 +165,8 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
         // The umask removes further rights. Only the owner may read values of the program.
         options.mode(if has_values { 0o600 } else { 0o644 });
     }
+    #[cfg(not(unix))]
+    let _ = has_values;
     for number in 1..1000 {
         let candidate = match (number, path.file_stem()) {
             (1, _) | (_, None) => path.to_owned(),

@@ -3,6 +3,7 @@
 
 pub(crate) mod exceptions;
 pub(crate) mod functions;
+mod targets;
 
 #[cfg(all(target_arch = "aarch64", not(windows)))]
 mod aarch64;
@@ -22,14 +23,3 @@ pub(crate) use x86_64_windows::{enter, enter_and_leave, leave, tailcall};
 pub(crate) use crate::values::capture::{
     on_enter as enter_with_info, on_leave as leave_with_info, on_tailcall as tailcall_with_info,
 };
-use crate::{function::Function, tree};
-
-/// A method begins. A hook receives the mapper's answer, and the caller's stack pointer at the call.
-extern "C" fn on_enter(function: &'static Function, called_at: usize) {
-    tree::enter(function.method_id, called_at);
-}
-
-/// A method ends, or makes a tail call.
-extern "C" fn on_leave(function: &'static Function, called_at: usize) {
-    tree::leave(function.method_id, called_at);
-}

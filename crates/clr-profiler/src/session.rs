@@ -5,7 +5,7 @@ use std::{ffi::c_void, path::PathBuf};
 use crate::{
     abi::runtime::Runtime,
     file::{self, Start},
-    process::{clock, forked, settings},
+    process::{clock, settings},
     tree::{
         self, pauses,
         phases::{self, PhaseKind},
@@ -32,7 +32,7 @@ pub(crate) fn create_profile(runtime: Runtime, has_values: bool) -> Result<(Path
         strings: [&name, &name_of(runtime), &program.to_string_lossy()],
     };
     #[cfg(unix)]
-    forked::watch_forks(tree::forget_thread);
+    crate::process::forked::watch_forks(tree::forget_thread);
     let path = file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     tree::set_limits(max_nodes);
     Ok((path, start.now))

@@ -132,10 +132,9 @@ impl Platform {
     }
 
     fn build_profiler_in(&self, folder: &Path, profile: &str) -> Result<()> {
-        // It is loaded into a program that on Linux has a C library, and which a panic of the profiler must not end.
+        // It is loaded into a program that on Linux has a C library.
         let flags = if self.is_windows() { &["-Ctarget-feature=+crt-static"][..] } else { &[] };
-        let mut library = self.cargo(folder, profile, "ilinst-clr-profiler", flags)?;
-        quiet(library.env(format!("CARGO_PROFILE_{}_PANIC", profile.to_uppercase()), "unwind"))
+        quiet(&mut self.cargo(folder, profile, "ilinst-clr-profiler", flags)?)
     }
 
     /// Debian's cargo, ready to build one of the packages.

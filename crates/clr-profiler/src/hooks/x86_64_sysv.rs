@@ -3,7 +3,7 @@
 
 use std::arch::{asm, naked_asm};
 
-use super::{on_enter, on_leave};
+use super::targets::{on_enter, on_leave};
 use crate::{function::Function, values::capture};
 
 macro_rules! keep_arguments_and_call {
