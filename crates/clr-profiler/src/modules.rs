@@ -11,9 +11,9 @@ use ecma335::{
     Image, Metadata, Rid, Token, schema,
     schema::{AssemblyRef, ExportedType, MethodDef, TypeDef},
 };
-use identity::MethodId;
 use instrument::Framework;
 use memmap2::Mmap;
+use names::MethodId;
 use weave::{Options, Plan};
 
 use crate::{
@@ -159,7 +159,7 @@ impl Rules {
         if plan.selected() == 0 {
             return None;
         }
-        let key = weave::module::module_key(&loaded.metadata).ok()?;
+        let key = names::module_key(&loaded.metadata).ok()?;
         let module = Module { loaded, key, plan };
         module.write_name();
         Some(module)

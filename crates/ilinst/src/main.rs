@@ -45,6 +45,7 @@ mod text;
 mod tracker;
 mod verify;
 mod view;
+mod weaving;
 
 use control::{mark, pause, reset, resume};
 use std::{ffi::OsString, process::ExitCode};
