@@ -68,7 +68,7 @@ namespace Ilinst
             return check == 0 || check == Check(type, name);
         }
 
-        /// <summary>As the weaver computes it (identity/src/name_check.rs).</summary>
+        /// <summary>As the weaver computes it (names/src/name_check.rs).</summary>
         private static int Check(string type, string name)
         {
             uint hash = Add(Add(Add(0x811C9DC5, type), ":"), name);

@@ -86,7 +86,7 @@ fn odd_resources_are_left_out_alone() {
     assert_eq!(errors.lines().count(), odd.len() + 2, "{errors}");
     let text = fs::read_to_string(folder.join("out.il")).expect("it was written");
     for (name, why) in odd {
-        let shown = identity::Visible(name).to_string();
+        let shown = names::Visible(name).to_string();
         assert!(errors.contains(&format!("resource {shown} left out: {why}")), "{name}: {errors}");
     }
     assert_eq!(text.matches("\n.mresource ").count(), 2, "{text}");

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use identity::is_hidden;
+use names::is_hidden;
 use tests::{ilinst, root, sample, scratch};
 
 /// Texts that a terminal acts on. The longest that fits replaces the end of a name.

@@ -20,7 +20,7 @@ use ecma335::{
     signature::{Signature, TypeSig},
 };
 use tests::{assemblies, in_parallel, in_tier, library_folders, lists, require, root, scratch, tool};
-use weave::{LeaveMode, Note, Options, Tracker, Weave, plan::Selection};
+use weave::{LeaveMode, Note, Options, Selection, Tracker, Weave};
 
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]
@@ -68,7 +68,7 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
         }
         Err(error) => return Err(error.to_string()),
     };
-    if let Some(refusal) = weave::plan::refusal(&image, &metadata, tracker) {
+    if let Some(refusal) = weave::refusal::for_file(&image, &metadata, tracker) {
         return Ok(vec![(format!("refused: {}", refusal.code()), 1)]);
     }
     let mut outcomes = Vec::new();

@@ -54,7 +54,7 @@ fn with_woven<T>(
 ) -> Option<T> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
-    if weave::plan::refusal(&image, &metadata, tracker).is_some() {
+    if weave::refusal::for_file(&image, &metadata, tracker).is_some() {
         return None;
     }
     let options = Options { leave, all: true, ..Options::default() };

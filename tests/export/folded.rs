@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use identity::Visible;
 use inferno::flamegraph::{self, Options};
+use names::Visible;
 use regex::Regex;
 
 use crate::program::{Profiled, assert_same, text_of};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use identity::Visible;
+use names::Visible;
 use tests::require;
 
 use crate::program::{Profiled, assert_same, printed};

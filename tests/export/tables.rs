@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use identity::Visible;
+use names::Visible;
 use serde_json::Value;
 use tests::{require, root};
 

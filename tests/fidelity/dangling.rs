@@ -56,7 +56,7 @@ fn is_refused_for_that(bytes: &[u8]) -> bool {
     let tracker = fs::read(tests::root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is committed");
     let tracker = Tracker::read(&tracker).expect("it is an assembly");
     let woven = weave::weave(&image, &metadata, &Weave::new(&tracker));
-    woven.is_err_and(|error| matches!(Refusal::of(&error), Some(Refusal::Dangling(_))))
+    woven.is_err_and(|error| matches!(Refusal::from_error(&error), Some(Refusal::Dangling(_))))
 }
 
 fn place(file: &Metadata<'_>, part: &[u8]) -> usize {

@@ -390,7 +390,7 @@ fn weave_and_check(bytes: &[u8], tracker: &Tracker, keep_layout: bool) -> Result
     let text = |error: ecma335::Error| error.to_string();
     let image = Image::parse(bytes).map_err(text)?;
     let metadata = Metadata::parse(image.metadata().map_err(text)?).map_err(text)?;
-    if let Some(refusal) = weave::plan::refusal(&image, &metadata, tracker) {
+    if let Some(refusal) = weave::refusal::for_file(&image, &metadata, tracker) {
         return Err(refusal.to_string());
     }
     let woven = weave(&image, &metadata, tracker, keep_layout)?;

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use html::Page;
-use identity::Visible;
+use names::Visible;
 use profile::{
     Profile,
     model::{MethodName, ThreadName},

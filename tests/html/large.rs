@@ -1,6 +1,6 @@
 //! A large profile: 100,000 call paths.
 
-use identity::MethodId;
+use names::MethodId;
 use profile::{
     CallTree, Profile, SampleType,
     model::{Function, MethodName, Node, Notes},

@@ -35,7 +35,7 @@ use std::{
     process::Output,
 };
 
-use identity::{Part, source_name};
+use names::{Part, source_name};
 use profile::{End, Profile, report::SortBy};
 use tests::{Runtime, instrument, profile_in, said, sample, scratch, without_places};
 

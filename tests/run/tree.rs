@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, env, fs};
 
-use identity::source_name;
+use names::source_name;
 use profile::{Profile, SampleType};
 use tests::root;
 

@@ -186,7 +186,7 @@ impl<'t> Doubt<'t> {
 fn weave(bytes: &[u8], tracker: &Tracker, leave: LeaveMode) -> Option<Vec<u8>> {
     let image = Image::parse(bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
-    if weave::plan::refusal(&image, &metadata, tracker).is_some() {
+    if weave::refusal::for_file(&image, &metadata, tracker).is_some() {
         return None;
     }
     let options = Options { leave, all: true, ..Options::default() };

@@ -11,8 +11,8 @@ use ecma335::{
     schema::{MethodDef, TypeDef},
 };
 use instrument::{BundledFile, Input, NativeProgram, TRACKER, TRACKER_FILE, bundled_files, deps_json};
+use names::Mark;
 use sha2::{Digest as _, Sha256};
-use weave::tracker::Mark;
 
 use crate::{
     finding::{Code, Finding},
@@ -114,7 +114,7 @@ impl Folder {
         }
         let Ok(bytes) = Input::open(path) else { return };
         let Some((_, metadata)) = assembly(&bytes) else {
-            match NativeProgram::of(&bytes).filter(|_| is_host) {
+            match NativeProgram::find(&bytes).filter(|_| is_host) {
                 Some(NativeProgram::SingleFile) => self.look_into_bundle(path, &bundled_files(&bytes)),
                 Some(NativeProgram::Aot) if has_tracker_compiled_in(&bytes) => self.native.push(path.to_owned()),
                 Some(native) => self.find_native(path, native),
@@ -236,7 +236,7 @@ impl Folder {
 
 /// Returns what `doctor` needs to know of an instrumented assembly.
 fn woven(path: &Path, metadata: &Metadata<'_>, mark: &Mark<'_>) -> WovenFile {
-    let has_tracker = weave::tracker::first_embedded(metadata).is_some();
+    let has_tracker = names::first_embedded(metadata).is_some();
     WovenFile { path: path.to_owned(), module_key: mark.module_key, has_tracker }
 }
 

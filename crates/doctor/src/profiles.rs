@@ -6,8 +6,8 @@ use std::{
 };
 
 use instrument::Input;
+use names::Mark;
 use profile::{End, Profile, SampleType, model::Mode};
-use weave::tracker::Mark;
 
 use crate::{
     finding::{Code, Finding},

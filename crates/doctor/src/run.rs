@@ -149,7 +149,7 @@ pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
 fn identity(path: &Path) -> String {
     let Ok(bytes) = fs::read(path) else { return "it is gone by now".into() };
     let hash = hex::encode(Sha256::digest(&bytes));
-    let is_woven = assembly(&bytes).is_some_and(|(_, metadata)| weave::tracker::Mark::read(&metadata).is_some());
+    let is_woven = assembly(&bytes).is_some_and(|(_, metadata)| names::Mark::read(&metadata).is_some());
     let kind = if is_woven { "instrumented" } else { "not instrumented" };
     format!("{kind}, SHA-256 {}...", hash.get(..SHORT_HASH).unwrap_or(&hash))
 }

@@ -13,6 +13,7 @@
 
 pub mod attribute;
 pub mod body;
+pub mod budget;
 pub mod builder;
 pub mod container;
 pub mod cursor;
@@ -41,6 +42,7 @@ pub mod vacancy;
 pub mod writer;
 
 pub use body::{Clause, ClauseKind, MethodBody};
+pub use budget::Budget;
 pub use builder::{Additions, MetadataBuilder};
 pub use container::{Container, ContainerWriter, LoadedImage};
 pub use cursor::Cursor;

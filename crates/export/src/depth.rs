@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use identity::MethodId;
+use names::MethodId;
 use profile::{
     Profile,
     model::{CallTree, Function, Node, Notes, Source},

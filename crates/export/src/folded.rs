@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use identity::Visible;
+use names::Visible;
 use profile::CallTree;
 
 use crate::{

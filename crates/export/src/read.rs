@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use identity::MethodId;
+use names::MethodId;
 use profile::{
     CallTree, Profile, SampleType,
     model::{Function, Node, Notes, Source},

@@ -3,7 +3,7 @@
 use std::io;
 
 use export::{Cut, Export, Format, Measure, Origin};
-use identity::MethodId;
+use names::MethodId;
 use profile::{
     CallTree, Profile, SampleType,
     model::{Function, MethodName, Node, Notes},

@@ -1,7 +1,7 @@
 //! Hostile names: no name in a file breaks a format, or changes the meaning of an export.
 
 use export::{Export, Format, Measure, Origin};
-use identity::MethodId;
+use names::MethodId;
 use profile::{
     CallTree, Profile, SampleType,
     model::{Function, MethodName, Node, Notes},

@@ -1,7 +1,7 @@
 //! The columns of a comparison: changes of methods and of the program.
 
-use identity::Visible;
 use indexmap::IndexMap;
+use names::Visible;
 use profile::compare::{Change, Comparison, Metric};
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use identity::Visible;
 use indexmap::IndexMap;
+use names::Visible;
 use profile::{
     CallTree, Profile, SampleType,
     compare::{Comparison, PathChange},

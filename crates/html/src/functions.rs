@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use identity::{MethodId, Visible};
 use indexmap::IndexSet;
+use names::{MethodId, Visible};
 use profile::{Profile, compare::Comparison, model::Function};
 use serde::Serialize;
 

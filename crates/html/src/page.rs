@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use base64ct::{Base64, Encoding as _};
-use identity::Visible;
+use names::Visible;
 use profile::{Profile, compare::Comparison};
 use sha2::{Digest as _, Sha256};
 

@@ -1,15 +1,20 @@
 //! Arguments that several subcommands share. `ilinst.toml` has them too, by the same names: what both say comes together here.
 
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
+use ::instrument::HookAssembly;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
-use weave::{Calls, CallsWord, Captured, Hooks, Options, Pattern, plan::Selection, policy::MIN_IL};
+use weave::{
+    CallsWord, Captured, Pattern, Rule,
+    option_table::{
+        ALL, ALL_ASSEMBLIES, CALLS, CAPTURE, EMBED, ENTER, EXCEPT_NOISE, EXCLUDE, HANDLE, INCLUDE, KEEP_LAYOUT, LEAVE, MIN_IL,
+        NAMES, ONLY_HOT, OptionRow, OptionValue, PRESET, SNK, STRICT, WEAVE,
+    },
+};
 
 use crate::{
-    config_file::ConfigFile,
-    failure::Failure,
     hooks::{HookArgs, HookName, LeaveWord, Preset},
     hot::HotArgs,
 };
@@ -17,41 +22,28 @@ use crate::{
 /// The options that choose methods and their probes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SelectionArgs {
-    /// Instrument only methods that match (repeatable), as 'Shop.*' or 'Shop.Order::Load'; see `ilinst help patterns`
-    #[arg(help_heading = "Methods", long, value_name = "PATTERN")]
+    #[arg(long, help_heading = INCLUDE.heading, value_name = INCLUDE.value_name, help = INCLUDE.help)]
     pub(crate) include: Vec<Pattern>,
 
-    /// Skip methods that match (repeatable); wins over --include
-    #[arg(help_heading = "Methods", long, value_name = "PATTERN")]
+    #[arg(long, help_heading = EXCLUDE.heading, value_name = EXCLUDE.value_name, help = EXCLUDE.help)]
     pub(crate) exclude: Vec<Pattern>,
 
-    /// Instrument trivial accessors, short methods and compiler-generated members too, which are skipped by default
-    #[arg(help_heading = "Methods", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long, help_heading = ALL.heading, value_name = ALL.value_name, help = ALL.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) all: Option<bool>,
 
-    /// Skip methods with at most N bytes of IL that contain no loop and call only skipped methods; 0 disables this [default:
-    /// 24]
-    #[arg(help_heading = "Methods", long, conflicts_with = "all", value_name = "N")]
+    #[arg(long, help_heading = MIN_IL.heading, value_name = MIN_IL.value_name, help = MIN_IL.help, conflicts_with = ALL.name)]
     pub(crate) min_il: Option<u32>,
 
     #[command(flatten)]
     pub(crate) hot: HotArgs,
 
-    /// Also time calls of these methods in assemblies that are not instrumented (repeatable)
-    ///
-    /// Blocking calls of the base library, such as Join, Wait, lock and socket reads, are always timed; `none` switches that
-    /// off.
-    #[arg(help_heading = "Recording", long, value_name = "PATTERN")]
+    #[arg(long, help_heading = CALLS.heading, value_name = CALLS.value_name, help = CALLS.help, long_help = CALLS.long_help)]
     pub(crate) calls: Vec<CallsWord>,
 
     #[command(flatten)]
     pub(crate) hooks: HookArgs,
 
-    /// Record each call with its time (calls), arguments (args), result (return), instance (this) or exception (exception)
-    ///
-    /// Separate words by commas; `report --calls` shows the calls. `tostring` records objects and structs as the text that
-    /// their ToString returns: it runs in your program. `none` records no single calls.
-    #[arg(help_heading = "Recording", long, value_name = "WHAT")]
+    #[arg(long, help_heading = CAPTURE.heading, value_name = CAPTURE.value_name, help = CAPTURE.help, long_help = CAPTURE.long_help)]
     pub(crate) capture: Option<Captured>,
 
     #[command(flatten)]
@@ -76,52 +68,58 @@ pub(crate) struct WeaveArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
 
-    /// Instrument the framework's assemblies of a folder too; to choose one, --include '[System.Xml]*'
-    #[arg(help_heading = "Methods", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long, help_heading = ALL_ASSEMBLIES.heading, value_name = ALL_ASSEMBLIES.value_name, help = ALL_ASSEMBLIES.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) all_assemblies: Option<bool>,
 
-    /// Sign assemblies again with this key pair, as `sn -k` writes it (repeatable)
-    #[arg(help_heading = "Instrumented files", long, value_name = "FILE")]
+    #[arg(long, help_heading = SNK.heading, value_name = SNK.value_name, help = SNK.help)]
     pub(crate) snk: Vec<PathBuf>,
 
-    /// Keep the layout of the file and append a section, instead of laying the file out anew
-    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long, help_heading = KEEP_LAYOUT.heading, value_name = KEEP_LAYOUT.value_name, help = KEEP_LAYOUT.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) keep_layout: Option<bool>,
 
-    /// Put the tracker into each instrumented assembly instead of beside it
-    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long, help_heading = EMBED.heading, value_name = EMBED.value_name, help = EMBED.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) embed: Option<bool>,
 
-    /// Store the names of instrumented methods in each assembly, for programs that are trimmed or compiled to native code
-    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long, help_heading = NAMES.heading, value_name = NAMES.value_name, help = NAMES.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) names: Option<bool>,
 
-    /// Exit with 4 if a method could not be instrumented
-    #[arg(help_heading = "Instrumented files", long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long, help_heading = STRICT.heading, value_name = STRICT.value_name, help = STRICT.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) strict: Option<bool>,
 }
 
-/// The options in force, from the command line and a file.
-#[derive(Debug)]
-pub(crate) struct Weaving {
-    /// How files are instrumented; the file's rules are among it.
-    pub(crate) options: ::instrument::Options,
-    /// `--strict`.
-    pub(crate) strict: bool,
-    /// Each option, in the order of the help.
-    pub(crate) settings: Vec<Setting>,
-    /// The file, if there is one.
-    pub(crate) file: Option<ConfigFile>,
-    /// The options that profiles' rules are of, which are behind the file's.
-    pub(crate) of_profiles: Vec<&'static str>,
+/// A rule: what holds for some methods.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RuleArgs {
+    #[arg(long)]
+    pub(crate) include: Vec<Pattern>,
+    #[arg(long)]
+    pub(crate) exclude: Vec<Pattern>,
+    #[arg(long, num_args = 0..=1)]
+    pub(crate) weave: Option<bool>,
+    #[arg(long, num_args = 0..=1)]
+    pub(crate) all: Option<bool>,
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) min_il: Option<u32>,
+    #[command(flatten)]
+    pub(crate) hooks: HookArgs,
+    #[arg(long)]
+    pub(crate) capture: Option<Captured>,
+    /// The line where it begins.
+    #[arg(skip)]
+    pub(crate) line: usize,
+    #[arg(skip)]
+    pub(crate) lines: Lines,
 }
 
-impl Weaving {
-    /// Whether an option is on the command line, by its name there: a file's may be for other inputs.
-    pub(crate) fn is_given(&self, option: &str) -> bool {
-        let is_it = |setting: &&Setting| option.strip_prefix("--") == Some(setting.name);
-        self.settings.iter().find(is_it).is_some_and(|setting| setting.origin == Origin::CommandLine)
-    }
+/// The lines of the values that each key has.
+pub(crate) type Lines = BTreeMap<String, Vec<usize>>;
+
+/// The source of an option's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    Default,
+    File,
+    CommandLine,
 }
 
 /// The value of an option.
@@ -133,20 +131,12 @@ pub(crate) struct Setting {
     pub(crate) origin: Origin,
 }
 
-/// The source of an option's value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Origin {
-    Default,
-    File,
-    CommandLine,
-}
-
-/// Each option that a file can have: its name, where it is, and what it is if nobody says it.
-macro_rules! for_each_setting {
-    ($($name:literal = $($field:ident).+, else $default:expr;)*) => {
+/// The options of `ilinst.toml`, each with its place in the arguments.
+macro_rules! settings {
+    ($($row:ident = $($field:ident).+;)*) => {
         impl WeaveArgs {
-            /// Adds what a file says of what the command line does not; says what each comes to.
-            fn add(&mut self, file: Option<&Self>) -> Vec<Setting> {
+            /// Adds the file's values of options that the command line does not have. Returns the value of each option.
+            pub(crate) fn add(&mut self, file: Option<&Self>) -> Vec<Setting> {
                 vec![$({
                     let of_file = file.map(|file| &file.$($field).+).filter(|value| value.to_json().is_some());
                     let origin = match (self.$($field).+.to_json(), of_file) {
@@ -157,103 +147,77 @@ macro_rules! for_each_setting {
                         }
                         (None, None) => Origin::Default,
                     };
-                    Setting { name: $name, value: self.$($field).+.to_json().unwrap_or_else(|| json!($default)), origin }
+                    Setting { name: $row.name, value: self.$($field).+.to_json().unwrap_or_else(|| default(&$row)), origin }
                 },)*]
             }
         }
     };
 }
-for_each_setting! {
-    "include" = selection.include, else [(); 0];
-    "exclude" = selection.exclude, else [(); 0];
-    "only-hot" = selection.hot.only_hot, else ();
-    "except-noise" = selection.hot.except_noise, else ();
-    "all" = selection.all, else false;
-    "min-il" = selection.min_il, else MIN_IL;
-    "calls" = selection.calls, else [(); 0];
-    "enter" = selection.hooks.enter, else ();
-    "leave" = selection.hooks.leave, else "finally";
-    "handle" = selection.hooks.handle, else ();
-    "preset" = selection.hooks.preset, else ();
-    "capture" = selection.capture, else "none";
-    "all-assemblies" = all_assemblies, else false;
-    "snk" = snk, else [(); 0];
-    "keep-layout" = keep_layout, else false;
-    "embed" = embed, else false;
-    "names" = names, else false;
-    "strict" = strict, else false;
+settings! {
+    INCLUDE = selection.include;
+    EXCLUDE = selection.exclude;
+    ONLY_HOT = selection.hot.only_hot;
+    EXCEPT_NOISE = selection.hot.except_noise;
+    ALL = selection.all;
+    MIN_IL = selection.min_il;
+    CALLS = selection.calls;
+    ENTER = selection.hooks.enter;
+    LEAVE = selection.hooks.leave;
+    HANDLE = selection.hooks.handle;
+    PRESET = selection.hooks.preset;
+    CAPTURE = selection.capture;
+    ALL_ASSEMBLIES = all_assemblies;
+    SNK = snk;
+    KEEP_LAYOUT = keep_layout;
+    EMBED = embed;
+    NAMES = names;
+    STRICT = strict;
 }
 
-impl SelectionArgs {
-    /// The options for an instrumentation. The inputs determine the file of options.
-    ///
-    /// # Errors
-    /// If a file of options is invalid.
-    pub(crate) fn resolve(&self, inputs: &[&Path]) -> anyhow::Result<Weaving> {
-        WeaveArgs { selection: self.clone(), ..WeaveArgs::default() }.resolve(inputs)
+/// The options of rules, each with its place in the arguments.
+macro_rules! rule_settings {
+    ($($row:ident = $($field:ident).+;)*) => {
+        impl RuleArgs {
+            /// The options that the rule sets, with their values.
+            pub(crate) fn settings(&self) -> Vec<(&'static str, Value)> {
+                let all = [$(($row.name, self.$($field).+.to_json())),*];
+                all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+            }
+        }
+    };
+}
+rule_settings! {
+    INCLUDE = include;
+    EXCLUDE = exclude;
+    WEAVE = weave;
+    ALL = all;
+    MIN_IL = min_il;
+    CAPTURE = capture;
+    ENTER = hooks.enter;
+    LEAVE = hooks.leave;
+    HANDLE = hooks.handle;
+    PRESET = hooks.preset;
+}
+
+/// The default of an option, as JSON.
+fn default(row: &OptionRow) -> Value {
+    match row.value {
+        OptionValue::Flag => json!(false),
+        OptionValue::Number(number) => json!(number),
+        OptionValue::One(word) => json!(word),
+        OptionValue::Many => json!([]),
     }
 }
 
-impl WeaveArgs {
-    /// How the inputs, which lead to the file, are to be woven.
+impl RuleArgs {
+    /// The rule; the assemblies that its hooks are in are added to those known.
     ///
     /// # Errors
-    /// If there is a file that is none.
-    pub(crate) fn resolve(&self, inputs: &[&Path]) -> anyhow::Result<Weaving> {
-        let mut file = ConfigFile::of(&self.selection.config, inputs)?;
-        let mut args = self.clone();
-        let given = &self.selection;
-        if let Some(file) = &mut file {
-            // These two are one: how much a method has to be worth.
-            if given.all.is_some() || given.min_il.is_some() {
-                file.args.selection.all = None;
-                file.args.selection.min_il = None;
-                file.rules.iter_mut().for_each(|rule| (rule.all, rule.min_il) = (None, None));
-            }
-            // So are what is called and what takes its result.
-            if given.hooks.mode().is_some() {
-                file.hooks().for_each(HookArgs::clear_mode);
-            }
-            if given.hooks.has_hooks() {
-                file.hooks().for_each(HookArgs::clear_hooks);
-            }
-            if given.capture.is_some() {
-                file.rules.iter_mut().for_each(|rule| rule.capture = None);
-            }
-            if !given.hooks.leave.is_empty() {
-                args.selection.hooks.leave.append(&mut file.args.selection.hooks.leave);
-            }
-        }
-        let settings = args.add(file.as_ref().map(|file| &file.args));
-        let Self { selection, all_assemblies, snk: keys, keep_layout, embed, names, strict } = args;
-        let mut calls = Calls::default();
-        selection.calls.into_iter().for_each(|word| calls.add(word));
-        let mut hook_assemblies = Vec::new();
-        let rules = file.iter().flat_map(|file| &file.rules).map(|rule| rule.resolve(&mut hook_assemblies));
-        let mut rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
-        let (of_profiles, more) = selection.hot.rules()?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-        rules.extend(more);
-        let weave = Options {
-            leave: selection.hooks.mode().unwrap_or_default(),
-            selection: Selection { include: selection.include, exclude: selection.exclude },
-            all: selection.all.unwrap_or_default(),
-            min_il: selection.min_il.unwrap_or(MIN_IL),
-            calls,
-            keep_layout: keep_layout.unwrap_or_default(),
-            embed: embed.unwrap_or_default(),
-            names: names.unwrap_or_default(),
-            hooks: selection.hooks.resolve(&mut hook_assemblies)?.unwrap_or(Hooks::TRACKER),
-            capture: selection.capture.unwrap_or_default(),
-            rules,
-        };
-        if weave.capture.calls && weave.hooks.methods().next().is_some() {
-            let text = "--capture keeps what the tracker's probes see, and hooks take their place: say one of them";
-            return Err(Failure::usage(text).into());
-        }
-        let all_assemblies = all_assemblies.unwrap_or_default();
-        let options =
-            ::instrument::Options { weave, all_assemblies, projects_alone: false, keys, hook_assemblies, names_expected: false };
-        Ok(Weaving { options, strict: strict.unwrap_or_default(), settings, file, of_profiles })
+    /// If it has no such hooks.
+    pub(crate) fn resolve(&self, known: &mut Vec<HookAssembly>) -> anyhow::Result<Rule> {
+        let Self { include, exclude, weave, all, min_il, hooks, capture, .. } = self.clone();
+        let (leave, hooks) = (hooks.mode(), hooks.resolve(known)?);
+        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks, capture })
     }
 }
 

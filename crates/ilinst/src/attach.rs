@@ -234,7 +234,7 @@ impl Opts {
 /// The native program that a process runs, where the system tells.
 fn native_program_of(process: u32) -> Option<(PathBuf, NativeProgram)> {
     let host = PathBuf::from(format!("/proc/{process}/exe"));
-    let native = NativeProgram::of(&Input::open(&host).ok()?)?;
+    let native = NativeProgram::find(&Input::open(&host).ok()?)?;
     Some((fs::read_link(&host).unwrap_or(host), native))
 }
 

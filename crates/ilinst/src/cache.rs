@@ -3,8 +3,8 @@
 use std::{io::Write as _, time::SystemTime};
 
 use clap::Args;
-use identity::Visible;
 use launch::{Cache, Kept};
+use names::Visible;
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Lines in colours.
 
-use iltext::diff::LineTag;
+use ildiff::LineTag;
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[31m";

@@ -13,7 +13,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use html::Page;
-use identity::Visible;
+use names::Visible;
 use profile::{
     Profile,
     compare::{CompareOptions, Comparison, Metric},

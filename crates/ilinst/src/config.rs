@@ -3,17 +3,16 @@
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
-use identity::Visible;
+use names::Visible;
 use serde_json::{Map, Value, json};
-use weave::Pattern;
 
 use crate::{
-    arguments::{Given as _, Origin, WeaveArgs, Weaving},
-    config_file::{ConfigFile, NAME, RuleArgs},
+    arguments::{Origin, RuleArgs, Setting, WeaveArgs},
+    config_file::{ConfigFile, NAME},
     explain::in_words,
     failure::printed,
-    hooks::HookArgs,
     terminal::{Terminal, print_json},
+    weaving::Weaving,
 };
 
 /// Show the options that apply to an input, and where each comes from
@@ -53,23 +52,6 @@ impl Opts {
     }
 }
 
-/// The settings of a rule, in the order of the file's documentation.
-fn sayings(rule: &RuleArgs) -> Vec<(&'static str, Value)> {
-    let mut sayings = Vec::new();
-    for (name, patterns) in [("include", &rule.include), ("exclude", &rule.exclude)] {
-        sayings.extend((!patterns.is_empty()).then(|| (name, patterns.iter().map(Pattern::as_str).collect())));
-    }
-    sayings.extend(rule.weave.map(|weave| ("weave", json!(weave))));
-    sayings.extend(rule.all.map(|all| ("all", json!(all))));
-    sayings.extend(rule.min_il.map(|min_il| ("min-il", json!(min_il))));
-    let HookArgs { enter, leave, handle, preset } = &rule.hooks;
-    let hooks =
-        [("enter", enter.to_json()), ("leave", leave.to_json()), ("handle", handle.to_json()), ("preset", preset.to_json())];
-    sayings.extend(rule.capture.map(|capture| ("capture", json!(capture.to_string()))));
-    sayings.extend(hooks.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    sayings
-}
-
 fn print(weaving: &Weaving) -> anyhow::Result<()> {
     let mut out = Terminal::text();
     let file = weaving.file.as_ref();
@@ -87,7 +69,7 @@ fn print(weaving: &Weaving) -> anyhow::Result<()> {
     }
     for (place, rule) in file.iter().flat_map(|file| &file.rules).enumerate() {
         writeln!(out, "rule {:<34} {NAME}:{}", place + 1, rule.line)?;
-        for (name, value) in sayings(rule) {
+        for (name, value) in rule.settings() {
             writeln!(out, "  {name:<10} {}", Visible(in_words(&value)))?;
         }
     }
@@ -96,7 +78,7 @@ fn print(weaving: &Weaving) -> anyhow::Result<()> {
 
 fn to_json(weaving: &Weaving) -> Value {
     let file = weaving.file.as_ref();
-    let option = |setting: &crate::arguments::Setting| {
+    let option = |setting: &Setting| {
         let mut json = json!({ "value": setting.value, "source": setting.origin.code() });
         if let Some(lines) = file.filter(|_| setting.origin == Origin::File).and_then(|file| file.lines.get(setting.name)) {
             json["lines"] = json!(lines);
@@ -104,7 +86,7 @@ fn to_json(weaving: &Weaving) -> Value {
         (setting.name.to_owned(), json)
     };
     let rule = |rule: &RuleArgs| {
-        let mut json: Map<String, Value> = sayings(rule).into_iter().map(|(name, value)| (name.into(), value)).collect();
+        let mut json: Map<String, Value> = rule.settings().into_iter().map(|(name, value)| (name.into(), value)).collect();
         json.insert("line".into(), rule.line.into());
         Value::Object(json)
     };

@@ -2,21 +2,17 @@
 //!
 //! Each key's value goes through the clap argument of that name, which defines the valid values.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use ::instrument::{HookAssembly, read_small};
+use ::instrument::read_small;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches as _};
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
 };
-use weave::{Captured, Pattern, Rule};
 
 use crate::{
-    arguments::{ConfigArgs, WeaveArgs},
+    arguments::{ConfigArgs, Lines, RuleArgs, WeaveArgs},
     failure::Failure,
     hooks::HookArgs,
     text::nearest,
@@ -43,51 +39,12 @@ pub(crate) struct ConfigFile {
     pub(crate) rules: Vec<RuleArgs>,
 }
 
-/// The lines of the values that each key has.
-pub(crate) type Lines = BTreeMap<String, Vec<usize>>;
-
-/// A rule: what holds for some methods.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct RuleArgs {
-    #[arg(long)]
-    pub(crate) include: Vec<Pattern>,
-    #[arg(long)]
-    pub(crate) exclude: Vec<Pattern>,
-    #[arg(long, num_args = 0..=1)]
-    pub(crate) weave: Option<bool>,
-    #[arg(long, num_args = 0..=1)]
-    pub(crate) all: Option<bool>,
-    #[arg(long, conflicts_with = "all")]
-    pub(crate) min_il: Option<u32>,
-    #[command(flatten)]
-    pub(crate) hooks: HookArgs,
-    #[arg(long)]
-    pub(crate) capture: Option<Captured>,
-    /// The line where it begins.
-    #[arg(skip)]
-    pub(crate) line: usize,
-    #[arg(skip)]
-    pub(crate) lines: Lines,
-}
-
-impl RuleArgs {
-    /// The rule; the assemblies that its hooks are in are added to those known.
-    ///
-    /// # Errors
-    /// If it has no such hooks.
-    pub(crate) fn resolve(&self, known: &mut Vec<HookAssembly>) -> anyhow::Result<Rule> {
-        let Self { include, exclude, weave, all, min_il, hooks, capture, .. } = self.clone();
-        let (leave, hooks) = (hooks.mode(), hooks.resolve(known)?);
-        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks, capture })
-    }
-}
-
 impl ConfigFile {
     /// The file that is named, or that of the inputs.
     ///
     /// # Errors
     /// If it cannot be read, says what it cannot say, or the inputs have several.
-    pub(crate) fn of(args: &ConfigArgs, inputs: &[&Path]) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn find(args: &ConfigArgs, inputs: &[&Path]) -> anyhow::Result<Option<Self>> {
         if args.no_config {
             return Ok(None);
         }
@@ -96,7 +53,7 @@ impl ConfigFile {
         }
         let mut found: Option<(PathBuf, &Path)> = None;
         for (place, input) in inputs.iter().enumerate() {
-            let path = find(input);
+            let path = nearest_to(input);
             match (&found, path) {
                 (Some((one, _)), Some(other)) if *one == other => {}
                 (None, None) => {}
@@ -147,7 +104,7 @@ impl ConfigFile {
 }
 
 /// The file of an input: in its folder, or the next one above, up to where a repository or the file system begins.
-fn find(input: &Path) -> Option<PathBuf> {
+fn nearest_to(input: &Path) -> Option<PathBuf> {
     let input = std::path::absolute(input).ok()?;
     let folder = if input.is_dir() { &input } else { input.parent()? };
     for folder in folder.ancestors() {

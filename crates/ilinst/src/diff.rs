@@ -12,13 +12,9 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use disasm::filter;
 use ecma335::{Image, Metadata};
-use iltext::{
-    diff::{
-        self, Html, Ignore, Json, Markdown, Options, Original, Side, Stat, Totals, Unified, Visitor, WovenOriginal, api::Effect,
-    },
-    filter,
-};
+use ildiff::{Html, Ignore, Json, Markdown, Options, Original, Side, Stat, Totals, Unified, Visitor, WovenOriginal, api::Effect};
 use serde_json::json;
 use weave::{Pattern, Tracker};
 
@@ -61,7 +57,7 @@ pub(crate) struct Opts {
     ignore_scopes: bool,
 
     /// Compare only methods that match (repeatable); see `ilinst help patterns`
-    #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::of_methods)]
+    #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::naming_methods)]
     methods: Vec<Pattern>,
 
     /// Compare only types that match, with their nested types (repeatable)
@@ -271,7 +267,7 @@ impl Opts {
         let (new_image, new_metadata) = read_assembly(new.shown.as_ref(), &new_bytes)?;
         let old_side = self.side(old, &old_image, &old_metadata)?;
         let new_side = self.side(new, &new_image, &new_metadata)?;
-        let changes = diff::api::compare(&old_side, &new_side).map_err(|error| not_an_assembly(new.shown.as_ref(), error))?;
+        let changes = ildiff::api::compare(&old_side, &new_side).map_err(|error| not_an_assembly(new.shown.as_ref(), error))?;
         let breaking = changes.iter().filter(|change| change.effect == Effect::Breaking).count();
         let additive = changes.len() - breaking;
         if self.json {
@@ -288,7 +284,7 @@ impl Opts {
             let breaks = count(breaking, "breaking change");
             writeln!(terminal, "{} and {}: {breaks}, {}", old.shown, new.shown, count(additive, "addition"))?;
             for change in &changes {
-                let diff::api::ApiChange { effect, kind, name, what } = change;
+                let ildiff::api::ApiChange { effect, kind, name, what } = change;
                 writeln!(terminal, "  {} {} {name}: {what}", effect.word(), kind.name())?;
             }
         }
@@ -314,12 +310,12 @@ impl Opts {
         };
         let Some(woven) = &woven else {
             let old_side = with_pdb(self.side(old, &old_image, &old_metadata)?, &old.path, old_pdb.as_deref())?;
-            return Ok(diff::visit(&old_side, &new_side, &self.options(None), printer)?);
+            return Ok(ildiff::visit(&old_side, &new_side, &self.options(None), printer)?);
         };
         let (image, metadata) = read_assembly(old.shown.as_ref(), &woven.file)?;
         let pdb = woven.pdb(&image).filter(|_| self.debug_info);
         let old_side = with_pdb(self.side(old, &image, &metadata)?, &old.path, pdb.as_deref())?;
-        Ok(diff::visit(&old_side, &new_side, &self.options(Some(woven.original(&old_image))), printer)?)
+        Ok(ildiff::visit(&old_side, &new_side, &self.options(Some(woven.original(&old_image))), printer)?)
     }
 
     fn options<'o>(&'o self, original: Option<Original<'o>>) -> Options<'o> {

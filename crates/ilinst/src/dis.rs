@@ -10,12 +10,12 @@ use std::{
 
 use ::instrument::{Input, Outputs, Pdb, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
-use ecma335::Image;
-use identity::Visible;
-use iltext::{
-    dis::{DebugInfo, Disassembler, Options, Resource},
+use disasm::{
+    DebugInfo, Disassembler, Options, Resource,
     filter::{self, Filter},
 };
+use ecma335::Image;
+use names::Visible;
 use serde_json::json;
 use weave::Pattern;
 
@@ -43,7 +43,7 @@ pub(crate) struct Opts {
     types: Vec<Pattern>,
 
     /// Show only methods that match (repeatable); see `ilinst help patterns`
-    #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::of_methods)]
+    #[arg(long = "method", value_name = "PATTERN", value_parser = Pattern::naming_methods)]
     methods: Vec<Pattern>,
 
     /// Write to a file, with the embedded resources beside it; for several assemblies, NAME.il files in a folder

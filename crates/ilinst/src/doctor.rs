@@ -9,8 +9,8 @@ use std::{
 use ::doctor::{Finding, Folder};
 use ::instrument::failure::about;
 use clap::Args;
-use identity::Visible;
 use launch::{Program, Signals};
+use names::Visible;
 use serde_json::json;
 
 use crate::{

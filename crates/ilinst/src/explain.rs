@@ -5,18 +5,19 @@ use std::{io::Write as _, path::PathBuf};
 use ::instrument::{Input, Pdb, TRACKER, nearest_names, not_an_assembly, read_assembly};
 use clap::Args;
 use ecma335::{Image, Metadata, Table, Token};
-use identity::Visible;
+use names::Visible;
 use serde_json::{Value, json};
 use weave::{
-    Decision, LeaveMode, Pattern, Reason, Shape, Source, Tracker, Weave, Worth, WovenBodies,
-    plan::{self, for_each_method},
+    BodyFilter, DecidedBy, Decision, LeaveMode, Pattern, Reason, Shape, Tracker, Weave, WovenBodies,
+    method_names::for_each_method, refusal,
 };
 
 use crate::{
-    arguments::{Origin, SelectionArgs, Weaving},
-    config_file::{Lines, NAME},
+    arguments::{Lines, Origin, SelectionArgs},
+    config_file::NAME,
     failure::{EXIT_FINDINGS, Failure, printed},
     terminal::{Terminal, complain, print_json},
+    weaving::Weaving,
 };
 
 /// Explain why methods are instrumented or skipped, and which option or rule decides
@@ -28,7 +29,7 @@ pub(crate) struct Opts {
     input: PathBuf,
 
     /// A pattern for methods: Namespace.Type::Method, or a method name
-    #[arg(value_name = "METHOD", value_parser = Pattern::of_methods)]
+    #[arg(value_name = "METHOD", value_parser = Pattern::naming_methods)]
     method: Pattern,
 
     #[command(flatten)]
@@ -76,8 +77,8 @@ impl Opts {
         let weaving = self.selection.resolve(&[&self.input])?;
         let tracker = Tracker::read(TRACKER)?;
         let embeds = weaving.options.weave.embed;
-        let embedding_refusal = || embeds.then(|| plan::embedding_refusal(&metadata, &tracker)).flatten();
-        if let Some(refusal) = plan::refusal(&image, &metadata, &tracker).or_else(embedding_refusal) {
+        let embedding_refusal = || embeds.then(|| refusal::for_embedding(&metadata, &tracker)).flatten();
+        if let Some(refusal) = refusal::for_file(&image, &metadata, &tracker).or_else(embedding_refusal) {
             return Err(Failure::refused(format_args!("{}: {refusal}", self.input.display())).into());
         }
         let methods = self.explain(&image, &metadata, &weaving, &tracker).map_err(|error| not_an_assembly(&self.input, error))?;
@@ -106,7 +107,7 @@ impl Opts {
         let mut methods = Vec::new();
         for_each_method(metadata, |index, names| {
             let names = names()?;
-            if let Some(decision) = decisions.get(index).filter(|_| names.are_of(&self.method)) {
+            if let Some(decision) = decisions.get(index).filter(|_| names.match_pattern(&self.method)) {
                 methods.push(Explained {
                     name: format!("{}::{}", names.type_name, names.name),
                     token: Token::new(Table::MethodDef, index as u32 + 1),
@@ -123,56 +124,56 @@ impl Opts {
 
 /// The reasons for a decision.
 fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
-    let holds = &decision.holds;
-    let say = |option, value, source| Because::of(option, value, source, weaving);
-    let worth = || match holds.worth {
-        (Worth::All, source) => say("all", json!(true), source),
-        (Worth::Above(limit), source) => say("min-il", json!(limit), source),
+    let options = &decision.options;
+    let say = |option, value, source| Because::new(option, value, source, weaving);
+    let worth = || match options.body_filter {
+        (BodyFilter::All, source) => say("all", json!(true), source),
+        (BodyFilter::Above(limit), source) => say("min-il", json!(limit), source),
     };
     match &decision.outcome {
         Ok(_) => {
             let patterns = &weaving.options.weave.selection.include;
             let name = |place: usize| json!(patterns.get(place).map(Pattern::as_str));
-            let included = holds.included.map(|place| say("include", name(place), Source::Pattern(place)));
-            let leave = say("leave", json!(holds.leave.0.word()), holds.leave.1);
+            let included = options.included.map(|place| say("include", name(place), DecidedBy::Pattern(place)));
+            let leave = say("leave", json!(options.leave.0.word()), options.leave.1);
             let hooks = weaving
                 .options
                 .weave
-                .hooks_of(holds.hooks)
+                .hooks_set_by(options.hooks)
                 .methods()
-                .map(|(place, hook)| say(place.option(), json!(hook.full_name()), holds.hooks));
-            let (captured, by) = holds.capture;
+                .map(|(place, hook)| say(place.option(), json!(hook.full_name()), options.hooks));
+            let (captured, by) = options.capture;
             let capture = captured.calls.then(|| say("capture", json!(captured.to_string()), by));
             included.into_iter().chain([worth(), leave]).chain(hooks).chain(capture).collect()
         }
         Err(Reason::Short { .. }) => vec![worth()],
-        Err(Reason::Accessor | Reason::Generated) => vec![say("all", json!(false), holds.worth.1)],
-        Err(Reason::Excluded(source @ Source::Pattern(place))) => {
+        Err(Reason::Accessor | Reason::Generated) => vec![say("all", json!(false), options.body_filter.1)],
+        Err(Reason::Excluded(source @ DecidedBy::Pattern(place))) => {
             let pattern = weaving.options.weave.selection.exclude.get(*place).map(Pattern::as_str);
             vec![say("exclude", json!(pattern), *source)]
         }
         Err(Reason::Excluded(source)) => vec![say("weave", json!(false), *source)],
         Err(Reason::NotIncluded) => {
             let include: Vec<&str> = weaving.options.weave.selection.include.iter().map(Pattern::as_str).collect();
-            vec![say("include", json!(include), Source::Option)]
+            vec![say("include", json!(include), DecidedBy::Option)]
         }
         Err(_) => Vec::new(),
     }
 }
 
 impl Because {
-    fn of(option: &'static str, value: Value, source: Source, weaving: &Weaving) -> Self {
+    fn new(option: &'static str, value: Value, source: DecidedBy, weaving: &Weaving) -> Self {
         let file = weaving.file.as_ref();
         let line = |lines: &Lines, place: usize| lines.get(option).and_then(|lines| lines.get(place)).copied();
         let rules = file.map_or(0, |file| file.rules.len());
         let of_profile = |place: usize| weaving.of_profiles.get(place.checked_sub(rules)?).copied();
-        if let Source::Rule(place, _) = source
+        if let DecidedBy::Rule(place, _) = source
             && let Some(option) = of_profile(place)
             && let Some(setting) = weaving.settings.iter().find(|setting| setting.name == option)
         {
-            return Self::of(option, setting.value.clone(), Source::Option, weaving);
+            return Self::new(option, setting.value.clone(), DecidedBy::Option, weaving);
         }
-        if let Source::Rule(place, pattern) = source {
+        if let DecidedBy::Rule(place, pattern) = source {
             let rule = file.and_then(|file| file.rules.get(place));
             let pattern = pattern.and_then(|pattern| Some(rule?.include.get(pattern)?.as_str().to_owned()));
             let line = rule.map(|rule| line(&rule.lines, 0).unwrap_or(rule.line));
@@ -180,7 +181,7 @@ impl Because {
         }
         let setting = weaving.settings.iter().find(|setting| setting.name == option);
         let origin = setting.map_or(Origin::Default, |setting| setting.origin);
-        let place = if let Source::Pattern(place) = source { place } else { 0 };
+        let place = if let DecidedBy::Pattern(place) = source { place } else { 0 };
         let line = file.filter(|_| origin == Origin::File).and_then(|file| line(&file.lines, place));
         Self { option, value, pattern: None, rule: None, origin, line }
     }
@@ -234,7 +235,7 @@ fn print(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
     }
     for Explained { name, token, decision, because } in methods {
         let verdict = match &decision.outcome {
-            Ok(Shape::Return) if decision.holds.leave.0 == LeaveMode::Finally => {
+            Ok(Shape::Return) if decision.options.leave.0 == LeaveMode::Finally => {
                 "instrumented, with the leave probe before each ret: it has a tail call or a jmp, which a try block must not contain".into()
             }
             Ok(_) => "instrumented".into(),

@@ -12,7 +12,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
-use identity::Visible;
+use names::Visible;
 use profile::Profile;
 use rayon::prelude::*;
 use serde_json::{Value, json};

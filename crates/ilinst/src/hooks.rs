@@ -8,34 +8,26 @@ use std::{
 
 use ::instrument::HookAssembly;
 use clap::Args;
-use weave::{Hooks, LeaveMode};
+use weave::{
+    Hooks, LeaveMode,
+    option_table::{ENTER, HANDLE, LEAVE, PRESET},
+};
 
 use crate::failure::Failure;
 
 /// The hooks of methods; a rule has them too.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HookArgs {
-    /// Call this method of yours at the start of methods, instead of the tracker
-    ///
-    /// Write FILE!Namespace.Type::Method: a public static method, whose parameter names choose the values it gets.
-    #[arg(help_heading = "Your own hooks", long, value_name = "HOOK", conflicts_with = "preset")]
+    #[arg(long, help_heading = ENTER.heading, value_name = ENTER.value_name, help = ENTER.help, long_help = ENTER.long_help, conflicts_with = PRESET.name)]
     pub(crate) enter: Option<HookName>,
 
-    /// Place the leave probe in a `finally` block (the default), or before each `return`; or call a method of yours
-    ///
-    /// `return` makes smaller code, but records no end for a call that an exception leaves.
-    #[arg(help_heading = "Recording", long, value_name = "MODE|HOOK")]
+    #[arg(long, help_heading = LEAVE.heading, value_name = LEAVE.value_name, help = LEAVE.help, long_help = LEAVE.long_help)]
     pub(crate) leave: Vec<LeaveWord>,
 
-    /// Call this method of yours when an exception is caught
-    #[arg(help_heading = "Your own hooks", long, value_name = "HOOK", conflicts_with = "preset")]
+    #[arg(long, help_heading = HANDLE.heading, value_name = HANDLE.value_name, help = HANDLE.help, conflicts_with = PRESET.name)]
     pub(crate) handle: Option<HookName>,
 
-    /// Use prepared hooks: `activity` (OpenTelemetry spans), `coverage` (call counts), `classic=FILE`, or `tracker` (no hooks)
-    ///
-    /// `activity` needs .NET 8 and System.Diagnostics.ActivitySource. `classic` calls WhenEnteringMethod and WhenLeavingMethod
-    /// of the type ProfileInfoTracker in FILE.
-    #[arg(help_heading = "Your own hooks", long, value_name = "PRESET")]
+    #[arg(long, help_heading = PRESET.heading, value_name = PRESET.value_name, help = PRESET.help, long_help = PRESET.long_help)]
     pub(crate) preset: Option<Preset>,
 }
 
@@ -121,10 +113,13 @@ impl FromStr for LeaveWord {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match LeaveMode::of_word(text) {
+        match LeaveMode::from_word(text) {
             Some(mode) => Ok(Self::Mode(mode)),
             None if text.contains('!') => text.parse().map(Self::Hook),
-            None => Err(format!("'{text}' is neither finally nor return, nor a hook: FILE!Namespace.Type::Method")),
+            None => {
+                let modes = LeaveMode::ALL.iter().map(|mode| mode.word()).collect::<Vec<_>>().join(" nor ");
+                Err(format!("'{text}' is neither {modes}, nor a hook: FILE!Namespace.Type::Method"))
+            }
         }
     }
 }

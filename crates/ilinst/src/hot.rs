@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use profile::{Profile, report::SortBy};
-use weave::{Pattern, Rule};
+use weave::{
+    Pattern, Rule,
+    option_table::{EXCEPT_NOISE, ONLY_HOT},
+};
 
 use crate::{failure::Failure, profiles};
 
 /// The options that choose methods by earlier profiles.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HotArgs {
-    /// Instrument only methods that took at least 1 % of the time of the slowest one in an earlier profile
-    #[arg(help_heading = "Methods", long, value_name = "PROFILE")]
+    #[arg(long, help_heading = ONLY_HOT.heading, value_name = ONLY_HOT.value_name, help = ONLY_HOT.help)]
     pub(crate) only_hot: Option<PathBuf>,
 
-    /// Skip methods whose time in an earlier profile was mostly measuring overhead
-    #[arg(help_heading = "Methods", long, value_name = "PROFILE")]
+    #[arg(long, help_heading = EXCEPT_NOISE.heading, value_name = EXCEPT_NOISE.value_name, help = EXCEPT_NOISE.help)]
     pub(crate) except_noise: Option<PathBuf>,
 }
 
@@ -33,14 +34,14 @@ impl HotArgs {
         if let Some(path) = &self.except_noise {
             let include = patterns(&profiles::read(path, None)?, true)?;
             // A rule without patterns is about all methods.
-            rules.extend((!include.is_empty()).then(|| ("except-noise", left_alone(include, Vec::new()))));
+            rules.extend((!include.is_empty()).then(|| (EXCEPT_NOISE.name, left_alone(include, Vec::new()))));
         }
         if let Some(path) = &self.only_hot {
             let exclude = patterns(&profiles::read(path, None)?, false)?;
             if exclude.is_empty() {
                 return Err(Failure::usage(format_args!("--only-hot: {} names no method", path.display())).into());
             }
-            rules.push(("only-hot", left_alone(Vec::new(), exclude)));
+            rules.push((ONLY_HOT.name, left_alone(Vec::new(), exclude)));
         }
         Ok(rules)
     }

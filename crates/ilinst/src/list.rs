@@ -7,9 +7,9 @@ use std::{
 
 use ::instrument::{Input, Pdb, TRACKER, not_an_assembly, read_assembly};
 use clap::{Args, ValueEnum};
+use disasm::list::{self, Listing, Methods, Options};
 use ecma335::Image;
-use identity::Visible;
-use iltext::list::{self, Listing, Methods, Options};
+use names::Visible;
 use weave::Tracker;
 
 use serde_json::json;

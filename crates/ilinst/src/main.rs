@@ -46,6 +46,7 @@ mod text;
 mod tracker;
 mod verify;
 mod view;
+mod weaving;
 
 use control::{mark, pause, reset, resume};
 use std::{ffi::OsString, process::ExitCode};

@@ -12,7 +12,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use html::{Filter, Page};
-use identity::Visible;
+use names::Visible;
 use profile::{
     Column, End, Metric, Profile, TextOptions,
     report::SortBy,

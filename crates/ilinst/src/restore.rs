@@ -7,7 +7,7 @@ use std::{
 
 use ::instrument::Restored;
 use clap::Args;
-use identity::Visible;
+use names::Visible;
 use serde_json::{Value, json};
 
 use crate::{

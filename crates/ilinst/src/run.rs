@@ -16,8 +16,8 @@ use ::instrument::{
     Destination, FileReport, LARGEST_KEY, NAMES_NOTHING, Outcome, Request, TOOL, TRACKER, Unmatched, failure::about, read_small,
 };
 use clap::Args;
-use identity::Visible;
 use launch::{Cache, Entry, Home, Inputs, Program, Running, SdkCommand, Signals, Started, exit_code};
+use names::Visible;
 use weave::Note;
 
 pub(crate) use launch::Temporary;
@@ -27,12 +27,13 @@ pub(crate) use self::{
     sdk::by_sdk,
 };
 use crate::{
-    arguments::{WeaveArgs, Weaving},
+    arguments::WeaveArgs,
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
     instrument::{NOTHING_TO_WEAVE, why_nothing},
     measuring::MeasuringArgs,
     terminal::complain,
     text::count,
+    weaving::Weaving,
 };
 
 /// Run a program instrumented, and report where its time went

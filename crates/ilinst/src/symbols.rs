@@ -1,6 +1,7 @@
 //! Names that people wrote, for profiles: from the woven files that the program loaded, if they are found.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     ffi::OsStr,
     fs,
@@ -8,14 +9,13 @@ use std::{
 };
 
 use ::instrument::Input;
-use ::symbols::{Manifest, Symbol, Symbols, module_keys, pdb_of};
 use ecma335::{Image, Token, debug::DebugEntry};
-use identity::MethodId;
+use names::{Manifest, MethodId, Symbol, Symbols, module_keys};
 use profile::{
     Profile,
     model::{MethodName, Module, Source},
 };
-use weave::pdb::PdbReference;
+use weave::pdb::{self, PdbReference};
 
 /// The functions that want names, by their module's key.
 type Wanted = BTreeMap<u64, Vec<usize>>;
@@ -128,10 +128,15 @@ fn by_manifest(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) ->
     apply(profile, wanted, key, |id| manifest.symbol(id))
 }
 
+/// The PDB in an assembly, or the one beside it if it belongs to the assembly.
+fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [u8]>> {
+    pdb::find(&Image::parse(assembly).ok()?, beside).ok()?
+}
+
 fn pdb_beside(file: &Path, assembly: &[u8]) -> Option<Input> {
     let entries = DebugEntry::read_all(&Image::parse(assembly).ok()?).ok()?;
     let names =
-        [PdbReference::of(&entries).map(|reference| file.with_file_name(reference.name)), Some(file.with_extension("pdb"))];
+        [PdbReference::find(&entries).map(|reference| file.with_file_name(reference.name)), Some(file.with_extension("pdb"))];
     names.into_iter().flatten().find_map(|path| Input::open(&path).ok())
 }
 
@@ -140,8 +145,14 @@ fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(Metho
     let mut has_all = true;
     for index in wanted.get(&key).into_iter().flatten() {
         let Some(function) = profile.functions.get_mut(*index).filter(|function| function.source.is_none()) else { continue };
-        if let Some(Symbol { raw: (type_name, method), type_name: written, member, parameters, is_made, place }) =
-            symbol(function.method_id)
+        if let Some(Symbol {
+            raw: (type_name, method),
+            type_name: written,
+            member,
+            parameters,
+            is_compiler_generated: is_made,
+            place,
+        }) = symbol(function.method_id)
         {
             function.name.get_or_insert(MethodName { type_name, method });
             let (file, line) = place.unzip();

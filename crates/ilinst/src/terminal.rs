@@ -11,8 +11,8 @@ use std::{
 };
 
 use ::instrument::failure::about;
-use identity::{Visible, is_hidden};
 use indicatif::{ProgressBar, ProgressStyle};
+use names::{Visible, is_hidden};
 use serde::Serialize;
 
 /// How much is gathered before it is passed on.

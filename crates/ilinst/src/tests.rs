@@ -1,10 +1,18 @@
 //! Tests of every command, and of every documented command line.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
-use clap::{Args as _, Command, CommandFactory as _, error::ErrorKind};
+use clap::{Args as _, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind};
+use weave::option_table::{OPTIONS, OptionRow, Scope};
 
-use crate::{Cli, arguments::WeaveArgs};
+use crate::{
+    Cli,
+    arguments::{RuleArgs, WeaveArgs},
+};
 
 /// The commands that do something, with how they are called.
 fn commands() -> Vec<(String, Command)> {
@@ -143,12 +151,56 @@ fn of_shell(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// The options in a file are those of the command line.
+/// The names of a command's options.
+fn option_names(command: &Command) -> BTreeSet<&str> {
+    command.get_arguments().filter_map(clap::Arg::get_long).collect()
+}
+
+/// The names of the options of the table that a condition holds for.
+fn rows(is_meant: impl Fn(&OptionRow) -> bool) -> BTreeSet<&'static str> {
+    OPTIONS.iter().filter(|row| is_meant(row)).map(|row| row.name).collect()
+}
+
 #[test]
-fn every_option_of_weaving_is_a_setting() {
+fn the_command_line_and_the_file_have_the_options_of_the_table() {
     let command = WeaveArgs::augment_args(Command::new("weave"));
-    let flags: BTreeSet<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let mut flags = option_names(&command);
+    assert!(flags.remove("config") && flags.remove("no-config"));
+    assert_eq!(flags, rows(|row| row.scope != Scope::Rule));
     let weaving = WeaveArgs::default().resolve(&[]).expect("there is no file");
-    let settings = weaving.settings.iter().map(|setting| setting.name).chain(["config", "no-config"]).collect();
-    assert_eq!(flags, settings);
+    assert_eq!(flags, weaving.settings.iter().map(|setting| setting.name).collect());
+    let rule = RuleArgs::augment_args(Command::new("rule"));
+    assert_eq!(option_names(&rule), rows(OptionRow::may_stand_in_rule));
+    let words = ["weave", "--include=A", "--exclude=A", "--weave=false", "--all=true", "--capture=args", "--leave=return"];
+    let matches = rule.clone().get_matches_from(words);
+    let mut rule = RuleArgs::from_arg_matches(&matches).expect("a rule");
+    rule.min_il = Some(3);
+    let hook = "A.dll!B::C".parse().expect("a hook");
+    rule.hooks.enter = Some(hook);
+    rule.hooks.handle.clone_from(&rule.hooks.enter);
+    rule.hooks.preset = "tracker".parse().ok();
+    assert_eq!(rule.settings().into_iter().map(|(name, _)| name).collect::<BTreeSet<_>>(), rows(OptionRow::may_stand_in_rule));
+}
+
+/// Other options of `ilinst instrument` that have a property.
+const OTHER_PROPERTIES: [&str; 4] = ["config", "pdb", "verbose", "threads"];
+
+#[test]
+fn msbuild_has_the_options_of_the_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../msbuild");
+    let read = |path: &str| fs::read_to_string(root.join(path)).expect("it is committed");
+    let (targets, readme) = (read("build/Ilinst.MSBuild.targets"), read("README.md"));
+    let lines = targets.lines().filter(|line| line.trim_start().starts_with("<_IlinstOptions Condition"));
+    let option = |line: &'_ str| Some(line.split_once("$(_IlinstOptions);--")?.1.split(['=', '<']).next()?.to_owned());
+    let passed: BTreeMap<String, &str> = lines.filter_map(|line| Some((option(line)?, line))).collect();
+    for OptionRow { name, property, .. } in OPTIONS.iter().filter(|row| row.scope != Scope::Rule) {
+        let line = passed.get(*name).unwrap_or_else(|| panic!("{name} has no line in the targets"));
+        let is_property = line.contains(&format!("$({property})"));
+        assert!(is_property || targets.contains(&format!("@({property})")), "{name} is not passed from {property}");
+        assert!(readme.contains(&format!("`{property}`")) && readme.contains(&format!("`--{name}`")), "README.md: {name}");
+    }
+    let known = rows(|row| row.scope != Scope::Rule);
+    let unknown: Vec<&String> =
+        passed.keys().filter(|name| !known.contains(&***name) && !OTHER_PROPERTIES.contains(&&***name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} are not in the table");
 }

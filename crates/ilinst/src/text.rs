@@ -1,6 +1,6 @@
 //! Numbers as people read them, and names as they mistype them.
 
-pub(crate) use iltext::words::count;
+pub(crate) use ildiff::words::count;
 
 /// A size in bytes: `812 B`, `6.5 KiB`, `14.2 MiB`.
 pub(crate) fn size(bytes: u64) -> String {

@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf};
 
 use ::instrument::{TOOL, TRACKER, TRACKER_FILE, tracker_identity};
 use clap::Args;
-use identity::Visible;
+use names::Visible;
 use serde_json::json;
 
 use crate::{

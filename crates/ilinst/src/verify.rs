@@ -182,7 +182,7 @@ impl Opts {
 /// Takes out what is said of an embedded tracker that is no error: it works with pointers, and wants to be inlined. Says how
 /// much that was.
 fn leave_own(report: &mut Report, metadata: &Metadata<'_>) -> usize {
-    let Some(first) = weave::tracker::first_embedded(metadata) else { return 0 };
+    let Some(first) = names::first_embedded(metadata) else { return 0 };
     let is_own = |finding: &Finding| finding.token.rid_in::<MethodDef>().is_some_and(|method| method >= first);
     let before = report.findings.len();
     report.findings.retain(|finding| finding.rule.level == Level::Error || !is_own(finding));

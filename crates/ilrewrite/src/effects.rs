@@ -21,7 +21,7 @@ pub struct CallEffect {
 
 impl CallEffect {
     /// Reads a method's signature (II.23.2.1 to II.23.2.3). None if the blob is no such signature.
-    pub fn of_signature(blob: &[u8], base: FileOffset) -> Option<Self> {
+    pub fn from_signature(blob: &[u8], base: FileOffset) -> Option<Self> {
         let shape = MethodShape::read(blob, base).ok()?;
         Some(Self { params: shape.params, has_this: shape.has_this, returns: shape.returns_value })
     }
@@ -54,7 +54,7 @@ impl<'a, 'm> Effects<'a, 'm> {
 
     /// The effect of calling a token. None if the token names nothing callable.
     #[inline]
-    pub fn of(&self, token: Token) -> Option<CallEffect> {
+    pub fn effect(&self, token: Token) -> Option<CallEffect> {
         let table = TABLES.iter().position(|table| *table as u8 == token.kind())?;
         let slot = self.known[table].get((token.rid() as usize).checked_sub(1)?)?;
         let mut word = slot.load(Ordering::Relaxed);
@@ -71,9 +71,9 @@ impl<'a, 'm> Effects<'a, 'm> {
             Table::MethodDef => self.metadata.row(Rid::<MethodDef>::new(token.rid())).ok()?.signature,
             Table::MemberRef => self.metadata.row(Rid::<MemberRef>::new(token.rid())).ok()?.signature,
             Table::StandAloneSig => self.metadata.row(Rid::<StandAloneSig>::new(token.rid())).ok()?.signature,
-            _ => return self.of(self.metadata.row(Rid::<MethodSpec>::new(token.rid())).ok()?.method.token()?),
+            _ => return self.effect(self.metadata.row(Rid::<MethodSpec>::new(token.rid())).ok()?.method.token()?),
         };
         let blob = self.metadata.blobs.blob(signature).ok()?;
-        CallEffect::of_signature(blob.rest(), blob.offset())
+        CallEffect::from_signature(blob.rest(), blob.offset())
     }
 }

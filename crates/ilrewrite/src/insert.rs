@@ -30,6 +30,16 @@ pub(crate) struct Insertion {
     pub(crate) return_local: Option<u16>,
 }
 
+impl Insertion {
+    /// Takes everything out. The buffers keep their capacity.
+    pub(crate) fn clear(&mut self) {
+        let Self { enter, leave, leave_with_value, behind, handle, catch, pass, sites, return_local } = self;
+        [enter, leave, leave_with_value, behind, handle, catch, pass].into_iter().for_each(Vec::clear);
+        sites.clear();
+        *return_local = None;
+    }
+}
+
 /// Buffers reused from one body to the next.
 #[derive(Default, Debug)]
 pub(crate) struct Scratch {
@@ -119,7 +129,7 @@ fn prefixes(instructions: &[Instruction], index: usize) -> usize {
 /// - Calls with a branch target between their prefixes and the call instruction.
 /// - Constructors of delegates, which verifiers recognise by the preceding instruction (III.4.21).
 /// - Calls at the end of a block that control falls out of. The fault would then be another instruction's.
-pub(crate) fn keep_possible_sites(code: &mut Code, probes: &[SiteProbe]) {
+pub(crate) fn keep_possible_sites<C>(code: &mut Code, probes: &[SiteProbe<C>]) {
     let mut sites = std::mem::take(&mut code.sites);
     let blocks = code.clauses.iter().flat_map(|clause| [clause.protected.1, clause.handler.0, clause.handler.1]);
     let ends: Vec<usize> = blocks.map(|end| code.target(end)).collect();

@@ -8,6 +8,8 @@
 //! [`TokenProvider`] supplies the tokens, in the order of the bodies. It adds rows to a file's metadata, or calls the
 //! `IMetaDataEmit` of a running program. This crate knows no file, no PDB and no other method.
 
+mod batch;
+mod calls;
 pub mod check;
 pub mod code;
 pub mod effects;
@@ -15,18 +17,23 @@ pub mod error;
 mod insert;
 pub mod layout;
 mod load;
+mod locals;
+mod method;
 pub mod name;
+mod prepared;
 pub mod probe;
 pub mod rewrite;
 mod scan;
 pub mod stack;
 pub mod token;
 
+pub use batch::{Batch, RewrittenBody};
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
+pub use method::{Method, Sites};
 pub use name::{AssemblyName, MethodName, NamedType, TypeName};
 pub use probe::{
     Argument, Call, LeaveMode, Load, OwnArgument, OwnCall, OwnCalls, Probe, Returned, Shape, Site, SiteProbe, TypeToken, Value,
 };
-pub use rewrite::{Batch, BodyRewriter, Context, Method, RewrittenBody, Sites};
+pub use rewrite::{BodyRewriter, Context};
 pub use token::{Fixup, TokenProvider, TokenRequest};

@@ -7,19 +7,20 @@ use ecma335::{
 };
 
 use crate::{
+    batch::Batch,
     code::{Instruction, Operand},
     layout::{ldarg, ldc_i4, ldloc, ldloca},
+    prepared::Requested,
     probe::{Argument, Call, Load, OwnArgument, OwnCall, Returned, TypeToken, Value},
-    rewrite::Batch,
     token::TokenRequest,
 };
 
-/// The values available as arguments of a body's probe.
+/// The operands of the calls in a body.
 #[derive(Clone, Copy)]
-pub(crate) struct Passed<'v> {
+pub(crate) struct Operands<'v> {
     pub(crate) values: &'v [Value<'v>],
     /// The local that keeps the enter call's return value.
-    pub(crate) result: Option<u16>,
+    pub(crate) enter_result: Option<u16>,
     /// The method's own return value, as the leave call may take it.
     pub(crate) returned: Returned<'v>,
     /// Its type, and the local that holds it.
@@ -35,28 +36,33 @@ pub(crate) struct Passed<'v> {
 }
 
 impl Batch {
-    /// Appends the instructions of a call, given the number of its request.
-    pub(crate) fn put_call(&mut self, call: &Call, number: u32, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
+    /// Appends the instructions of a probe's call.
+    pub(crate) fn put_call(
+        &mut self,
+        Requested { call, request }: Requested<'_>,
+        operands: &Operands<'_>,
+        out: &mut Vec<Instruction>,
+    ) {
         for argument in &call.arguments {
             match argument {
-                Argument::EnterResult => out.extend(passed.result.map(ldloc)),
-                Argument::Value(number) => passed.values.get(*number).into_iter().for_each(|value| self.put(*value, out)),
-                Argument::SiteConstant => self.put(Value::Int64(passed.site_constant), out),
-                Argument::SiteResult => out.extend(passed.site_result.map(ldloc)),
-                Argument::ReturnValue => self.put_returned(call.is_generic(), passed, out),
+                Argument::EnterResult => out.extend(operands.enter_result.map(ldloc)),
+                Argument::Value(number) => operands.values.get(*number).into_iter().for_each(|value| self.put(*value, out)),
+                Argument::SiteConstant => self.put(Value::Int64(operands.site_constant), out),
+                Argument::SiteResult => out.extend(operands.site_result.map(ldloc)),
+                Argument::ReturnValue => self.put_returned(call.is_generic(), operands, out),
                 Argument::ReturnAddress => {
-                    let is_none = passed.returned == Returned::Nothing;
-                    out.extend(if is_none { passed.object_local } else { passed.return_local }.map(ldloca));
+                    let is_none = operands.returned == Returned::Nothing;
+                    out.extend(if is_none { operands.object_local } else { operands.return_local }.map(ldloca));
                 }
                 Argument::Exception => {
-                    out.extend(passed.object_local.map(ldloc));
+                    out.extend(operands.object_local.map(ldloc));
                     if let Some(class) = &call.exception {
                         out.push(self.with_type(OpCode::Isinst, &TypeToken::Asked(TokenRequest::TypeRef(class.clone()))));
                     }
                 }
             }
         }
-        let number = if call.is_generic() { self.ask(&instance(call, passed)) } else { number };
+        let request = if call.is_generic() { self.ask(&instance(call, operands)) } else { request };
         let opcode = if let Some(address) = call.address {
             self.put(Value::Int64(address), out);
             out.push(plain(OpCode::ConvI));
@@ -64,11 +70,11 @@ impl Batch {
         } else {
             OpCode::Call
         };
-        out.push(Instruction::new(opcode, Operand::Request(number)));
+        out.push(Instruction::new(opcode, Operand::Request(request)));
     }
 
     /// Appends the instructions of the method's additional calls.
-    pub(crate) fn put_own(&mut self, calls: &[OwnCall], passed: &Passed<'_>, out: &mut Vec<Instruction>) {
+    pub(crate) fn put_own(&mut self, calls: &[OwnCall], operands: &Operands<'_>, out: &mut Vec<Instruction>) {
         for OwnCall { method, arguments } in calls {
             for argument in arguments {
                 match argument {
@@ -77,10 +83,10 @@ impl Batch {
                     OwnArgument::String(text) => self.put(Value::String(text), out),
                     OwnArgument::Argument(number) => out.push(ldarg(*number)),
                     OwnArgument::Address(number) => out.extend([ldarg(*number), plain(OpCode::ConvU8)]),
-                    OwnArgument::Kept => out.extend(passed.kept.map(ldloc)),
-                    OwnArgument::ReturnValue => out.extend(passed.return_local.map(ldloc)),
+                    OwnArgument::Kept => out.extend(operands.kept.map(ldloc)),
+                    OwnArgument::ReturnValue => out.extend(operands.return_local.map(ldloc)),
                     OwnArgument::ReturnAddress => {
-                        out.extend(passed.return_local.map(ldloc));
+                        out.extend(operands.return_local.map(ldloc));
                         out.push(plain(OpCode::ConvU8));
                     }
                     OwnArgument::Exception => out.push(plain(OpCode::Dup)),
@@ -91,8 +97,8 @@ impl Batch {
         }
     }
 
-    fn put_returned(&mut self, as_it_is: bool, passed: &Passed<'_>, out: &mut Vec<Instruction>) {
-        match (passed.returned, passed.return_local) {
+    fn put_returned(&mut self, as_it_is: bool, operands: &Operands<'_>, out: &mut Vec<Instruction>) {
+        match (operands.returned, operands.return_local) {
             (Returned::Nothing, _) | (_, None) => out.push(plain(OpCode::Ldnull)),
             (Returned::Value(boxed), Some(local)) if !as_it_is => out.extend([ldloc(local), self.with_type(OpCode::Box, boxed)]),
             (_, Some(local)) => out.push(ldloc(local)),
@@ -154,13 +160,13 @@ impl Batch {
 }
 
 /// The instance of a generic probe method for the type of the return value.
-fn instance(call: &Call, passed: &Passed<'_>) -> TokenRequest {
+fn instance(call: &Call, operands: &Operands<'_>) -> TokenRequest {
     let mut instantiation = vec![convention::GENERIC_INST];
     put_compressed_u32(&mut instantiation, 1);
-    if passed.returned == Returned::Nothing {
+    if operands.returned == Returned::Nothing {
         instantiation.push(ElementType::Object as u8);
     } else {
-        instantiation.extend_from_slice(passed.return_type);
+        instantiation.extend_from_slice(operands.return_type);
     }
     TokenRequest::MethodSpec(call.method.clone(), instantiation)
 }

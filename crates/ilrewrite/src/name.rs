@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
-use ecma335::{Error, FileOffset, Metadata, Rid, metadata::public_key_token, schema::Assembly, signature::outline::MethodShape};
+use ecma335::{
+    Error, FileOffset, Metadata, Rid,
+    metadata::public_key_token,
+    schema::{Assembly, AssemblyRef},
+    signature::outline::MethodShape,
+};
 
 /// A static method by its name: the content of a MemberRef row.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -53,12 +58,23 @@ impl AssemblyName {
     ///
     /// # Errors
     /// If the module has no Assembly row, or its name cannot be read.
-    pub fn of(metadata: &Metadata<'_>) -> Result<Self, Error> {
+    pub fn own(metadata: &Metadata<'_>) -> Result<Self, Error> {
         let assembly: Assembly = metadata.row(Rid::new(1))?;
         let public_key = metadata.blob(assembly.public_key)?;
         let public_key_token = if public_key.is_empty() { Vec::new() } else { public_key_token(public_key) };
         let version = [assembly.major, assembly.minor, assembly.build, assembly.revision];
         Ok(Self { name: metadata.name(assembly.name)?, version, public_key_token })
+    }
+
+    /// The assembly of an AssemblyRef row. `None` if the row cannot be read.
+    pub fn referred(metadata: &Metadata<'_>, rid: Rid<AssemblyRef>) -> Option<Self> {
+        let row = metadata.row(rid).ok()?;
+        let key = metadata.blob(row.public_key_or_token).ok()?;
+        Some(Self {
+            name: metadata.name(row.name).ok()?,
+            version: [row.major, row.minor, row.build, row.revision],
+            public_key_token: if row.has_public_key() { public_key_token(key) } else { key.to_vec() },
+        })
     }
 }
 

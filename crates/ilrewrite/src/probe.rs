@@ -14,31 +14,31 @@ use crate::{
 
 /// The calls inserted into a method.
 #[derive(Clone, Debug)]
-pub struct Probe {
+pub struct Probe<C = Call> {
     /// Called before the first instruction. A local keeps its return value.
-    pub enter: Option<Call>,
+    pub enter: Option<C>,
     /// Called where the method ends.
-    pub leave: Option<Call>,
+    pub leave: Option<C>,
     /// Called at the start of each finally and fault handler.
-    pub handle: Option<Call>,
+    pub handle: Option<C>,
     /// Called at the start of each catch handler, including the handler of a filter. A filter itself gets no call: it
     /// runs before the stack is unwound.
-    pub catch: Option<Call>,
+    pub catch: Option<C>,
     /// The probes available for calls in the body. Each method chooses its calls and their probes by
     /// [`Method::sites`](crate::Method::sites).
-    pub sites: Vec<SiteProbe>,
+    pub sites: Vec<SiteProbe<C>>,
 }
 
 /// The probe of a call instruction in the body. The values on the stack stay there.
 #[derive(Clone, Debug)]
-pub struct SiteProbe {
+pub struct SiteProbe<C = Call> {
     /// Called before the call instruction and its prefixes. A local keeps its return value.
-    pub before: Call,
+    pub before: C,
     /// Replaces `before` if the call consumes the return value of a call directly before it. It stands before that
     /// other call, so a JIT compiler still recognises the pair. It returns nothing.
-    pub ahead: Option<Call>,
+    pub ahead: Option<C>,
     /// Called after the call instruction. It is not called if that throws.
-    pub behind: Option<Call>,
+    pub behind: Option<C>,
 }
 
 /// The choice of a probe for one call instruction.
@@ -189,30 +189,35 @@ pub enum Returned<'v> {
     Value(&'v TypeToken),
 }
 
-/// The place of the leave call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LeaveMode {
+macro_rules! leave_modes {
+    ($($(#[$meta:meta])* $mode:ident = $word:literal,)*) => {
+        /// The place of the leave call.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub enum LeaveMode { $($(#[$meta])* $mode,)* }
+
+        impl LeaveMode {
+            /// All modes.
+            pub const ALL: &[Self] = &[$(Self::$mode,)*];
+
+            /// The mode's word on a command line.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$mode => $word,)* }
+            }
+
+            /// The mode for a word of the command line.
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|mode| mode.word() == word)
+            }
+        }
+    };
+}
+leave_modes! {
     /// The body becomes a try block, and its finally block makes the call. It is made however the method ends.
     #[default]
-    Finally,
+    Finally = "finally",
     /// The call stands before each `ret`. It is not made if the method throws. The call at the start of the
     /// exception's handler records this.
-    Return,
-}
-
-impl LeaveMode {
-    /// The mode's word on a command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Finally => "finally",
-            Self::Return => "return",
-        }
-    }
-
-    /// The mode for a word of the command line.
-    pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Finally, Self::Return].into_iter().find(|mode| mode.word() == word)
-    }
+    Return = "return",
 }
 
 /// The shape of a rewritten body.
@@ -255,22 +260,33 @@ impl Probe {
         self.enter.as_ref().map_or(Ok(None), Call::result_type)
     }
 
-    /// The largest number of stack slots that a site's call adds, at least 1.
-    pub(crate) fn most_at_sites(&self) -> usize {
-        let calls = self.sites.iter().flat_map(SiteProbe::calls);
+    /// The largest number of stack slots that a site's call adds, at least 1. 0 without sites.
+    pub(crate) fn site_depth(&self) -> usize {
+        let calls = self.sites.iter().flat_map(|site| std::iter::once(&site.before).chain(&site.ahead).chain(&site.behind));
         calls.map(|call| call.depth().max(1)).max().unwrap_or(0)
-    }
-
-    /// All calls of the probe, in the order of their requests: see [`Batch`](crate::Batch).
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
-        let sites = self.sites.iter().flat_map(SiteProbe::calls);
-        self.enter.iter().chain(&self.leave).chain(&self.handle).chain(&self.catch).chain(sites)
     }
 }
 
-impl SiteProbe {
-    fn calls(&self) -> impl Iterator<Item = &Call> {
-        std::iter::once(&self.before).chain(&self.ahead).chain(&self.behind)
+impl<C> Probe<C> {
+    /// The probe with each call replaced.
+    pub(crate) fn map<'p, D>(&'p self, replace: &mut impl FnMut(&'p C) -> D) -> Probe<D> {
+        Probe {
+            enter: self.enter.as_ref().map(&mut *replace),
+            leave: self.leave.as_ref().map(&mut *replace),
+            handle: self.handle.as_ref().map(&mut *replace),
+            catch: self.catch.as_ref().map(&mut *replace),
+            sites: self.sites.iter().map(|site| site.map(replace)).collect(),
+        }
+    }
+}
+
+impl<C> SiteProbe<C> {
+    fn map<'p, D>(&'p self, replace: &mut impl FnMut(&'p C) -> D) -> SiteProbe<D> {
+        SiteProbe {
+            before: replace(&self.before),
+            ahead: self.ahead.as_ref().map(&mut *replace),
+            behind: self.behind.as_ref().map(&mut *replace),
+        }
     }
 }
 

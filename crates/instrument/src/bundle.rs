@@ -46,7 +46,7 @@ const AOT_SECTIONS: [&[u8]; 2] = [b"edocdeganam__", b"deganam."];
 
 impl NativeProgram {
     /// Returns the kind of a file.
-    pub fn of(file: &[u8]) -> Option<Self> {
+    pub fn find(file: &[u8]) -> Option<Self> {
         // Text has no zeros.
         if !file[..file.len().min(64)].contains(&0) {
             return None;
@@ -82,9 +82,9 @@ mod tests {
         let name = |backwards: &[u8]| backwards.iter().rev().copied().collect::<Vec<u8>>();
         let file = |names: &[&[u8]]| [&[0x7f, b'E', b'L', b'F', 0][..], &names.concat()].concat();
         let (header, section) = (name(AOT_HEADER), name(AOT_SECTIONS[0]));
-        assert_eq!(NativeProgram::of(&file(&[&header, &section])), Some(NativeProgram::Aot));
-        assert_eq!(NativeProgram::of(&file(&[&header])), None, "a runtime has that");
-        assert_eq!(NativeProgram::of(&file(&[AOT_HEADER, AOT_SECTIONS[0]])), None, "ilinst has these");
+        assert_eq!(NativeProgram::find(&file(&[&header, &section])), Some(NativeProgram::Aot));
+        assert_eq!(NativeProgram::find(&file(&[&header])), None, "a runtime has that");
+        assert_eq!(NativeProgram::find(&file(&[AOT_HEADER, AOT_SECTIONS[0]])), None, "ilinst has these");
     }
 
     #[test]

@@ -10,10 +10,9 @@ use std::{
 use ecma335::{Image, Metadata, Segments};
 use weave::{
     Note, Pattern, Refusal, Weave, Woven, WovenBodies,
-    named::are_used,
+    matches::are_used,
     output_check::{Fault, check_contents},
-    plan::{embedding_refusal, refusal},
-    strong_name,
+    refusal, strong_name,
 };
 
 use crate::{
@@ -88,42 +87,89 @@ fn unread(job: &Job, outcome: Outcome) -> Instrumented {
     Instrumented { report, module_hash: None, companions: Vec::new(), used: Vec::new(), has_key: false }
 }
 
+/// The result of a step that the file may not get past: the outcome says why it stays as it is.
+type Step<T> = Result<std::result::Result<T, Outcome>>;
+
+/// An assembly to instrument.
+struct Assembly<'a> {
+    bytes: &'a [u8],
+    image: Image<'a>,
+    metadata: Metadata<'a>,
+}
+
+/// An instrumented assembly, not yet written.
+struct WovenAssembly<'a> {
+    woven: Woven<'a>,
+    /// The input, for the manifest. `None` if no file is to be written.
+    identity: Option<FileIdentity>,
+    pdb_output: Option<PathBuf>,
+}
+
+/// The result for an assembly that was written, if files are written.
+struct WrittenAssembly<'a> {
+    woven: Woven<'a>,
+    size: u64,
+    module_hash: Option<[u8; 20]>,
+    pdb_output: Option<PathBuf>,
+}
+
 fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Outputs) -> Result<Instrumented> {
     let input = job.read()?;
-    let bytes = &**input;
-    let size = bytes.len() as u64;
-    let mut leave_as_it_is = |outcome: Outcome| {
-        if context.writes() {
-            outputs.copy(&job.input, &job.output)?;
-        }
-        let file = unread(job, outcome);
-        Ok(Instrumented { report: FileReport { input_size: size, output_size: size, ..file.report }, ..file })
+    let mut skip = |outcome| skip(job, context, input.len() as u64, outcome, outputs);
+    let assembly = match open_assembly(job, context, &input)? {
+        Ok(assembly) => assembly,
+        Err(outcome) => return skip(outcome),
     };
+    let woven = match weave_assembly(job, context, &assembly)? {
+        Ok(woven) => woven,
+        Err(outcome) => return skip(outcome),
+    };
+    let written = write_assembly(job, context, &assembly, woven, outputs)?;
+    describe(job, context, &assembly, written)
+}
+
+/// Copies a file as it is.
+fn skip(job: &Job, context: &RunContext<'_>, size: u64, outcome: Outcome, outputs: &mut Outputs) -> Result<Instrumented> {
+    if context.writes() {
+        outputs.copy(&job.input, &job.output)?;
+    }
+    let file = unread(job, outcome);
+    Ok(Instrumented { report: FileReport { input_size: size, output_size: size, ..file.report }, ..file })
+}
+
+/// Returns a refusal as the outcome of the file. It is a failure of a file that was named.
+fn refuse<T>(job: &Job, context: &RunContext<'_>, refusal: Refusal) -> Step<T> {
+    if job.is_named && !(context.request.is_in_place() && refusal == Refusal::AlreadyWoven) {
+        return Err(Failure::refused(format_args!("{}: {refusal}", job.input.display())));
+    }
+    Ok(Err(Outcome::Refused(refusal)))
+}
+
+fn open_assembly<'a>(job: &Job, context: &RunContext<'_>, bytes: &'a [u8]) -> Step<Assembly<'a>> {
     let (image, metadata) = match parse_assembly(bytes) {
         Ok(read) => read,
         Err(error) if job.is_named => {
             return Err(not_an_assembly(&job.input, format_args!("{error}{}", host_hint(&job.input, bytes))));
         }
-        Err(error) => return leave_as_it_is(Outcome::NotAnAssembly(error.to_string())),
-    };
-    let mut refuse = |refusal: Refusal| {
-        if job.is_named && !(context.request.is_in_place() && refusal == Refusal::AlreadyWoven) {
-            Err(Failure::refused(format_args!("{}: {refusal}", job.input.display())))
-        } else {
-            leave_as_it_is(Outcome::Refused(refusal))
-        }
+        Err(error) => return Ok(Err(Outcome::NotAnAssembly(error.to_string()))),
     };
     let embeds = context.options.weave.embed;
-    let embedding_refusal = || embeds.then(|| embedding_refusal(&metadata, context.tracker)).flatten();
-    if let Some(refusal) = refusal(&image, &metadata, context.tracker).or_else(embedding_refusal) {
-        return refuse(refusal);
+    let for_embedding = || embeds.then(|| refusal::for_embedding(&metadata, context.tracker)).flatten();
+    if let Some(refusal) = refusal::for_file(&image, &metadata, context.tracker).or_else(for_embedding) {
+        return refuse(job, context, refusal);
     }
     let framework = context.framework.as_ref().filter(|_| !job.is_program);
     if framework.is_some_and(|framework| framework.has(&job.input, &metadata, include(context))) {
-        return leave_as_it_is(Outcome::Framework);
+        return Ok(Err(Outcome::Framework));
     }
+    Ok(Ok(Assembly { bytes, image, metadata }))
+}
+
+fn weave_assembly<'a>(job: &Job, context: &RunContext<'_>, assembly: &Assembly<'a>) -> Step<WovenAssembly<'a>> {
+    let Assembly { bytes, image, metadata } = assembly;
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
+    let embeds = context.options.weave.embed;
     let own_tracker = embeds.then(|| context.trackers.beside(&job.input, &job.output)?.read()).transpose()?;
     let weaving = Weave {
         tracker: own_tracker.as_ref().unwrap_or(context.tracker),
@@ -134,14 +180,14 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
         modules: &context.modules,
         keys: context.keys,
     };
-    let hash = || context.writes().then(|| FileIdentity::of(file_name(&job.input), std::iter::once(bytes)));
+    let hash = || context.writes().then(|| FileIdentity::new(file_name(&job.input), std::iter::once(*bytes)));
     let in_file = |error| not_an_assembly(&job.input, error);
     // Instrumenting bodies keeps all processors busy, but the final assembly only one: another can hash the input then.
-    let bodies = WovenBodies::new(&image, &metadata, &weaving).map_err(in_file)?;
-    let (woven, identity) = join(size >= LARGE, || bodies.finish(), hash);
+    let bodies = WovenBodies::new(image, metadata, &weaving).map_err(in_file)?;
+    let (woven, identity) = join(bytes.len() as u64 >= LARGE, || bodies.finish(), hash);
     let mut woven = match woven {
         Ok(woven) => woven,
-        Err(error) => return Refusal::of(&error).map_or_else(|| Err(in_file(error)), refuse),
+        Err(error) => return Refusal::from_error(&error).map_or_else(|| Err(in_file(error)), |why| refuse(job, context, why)),
     };
     let has_woven = woven.methods.iter().any(std::result::Result::is_ok);
     if has_woven && mdb_path(&job.input).is_file() {
@@ -149,34 +195,57 @@ fn instrument_assembly(job: &Job, context: &RunContext<'_>, outputs: &mut Output
     }
     // In place, a file without instrumented methods is its own output.
     let identity = identity.filter(|_| !context.request.is_in_place() || has_woven);
-    let module_hash = job.is_module().then(|| woven.sha1());
-    let output_size = woven.file.len() as u64;
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
+    Ok(Ok(WovenAssembly { woven, identity, pdb_output }))
+}
+
+fn write_assembly<'a>(
+    job: &Job,
+    context: &RunContext<'_>,
+    assembly: &Assembly<'a>,
+    WovenAssembly { mut woven, identity, pdb_output }: WovenAssembly<'a>,
+    outputs: &mut Outputs,
+) -> Result<WrittenAssembly<'a>> {
+    let module_hash = job.is_module().then(|| woven.sha1());
+    let size = woven.file.len() as u64;
     if let Some(identity) = identity {
-        write_woven(job, context, identity, (&image, &metadata), &mut woven, outputs)?;
+        write_module(job, context, identity, (&assembly.image, &assembly.metadata), &mut woven, outputs)?;
         if let (Some(path), Some(content)) = (&pdb_output, &woven.pdb) {
             let from = job.pdb.as_ref().and_then(|pdb| pdb.path.as_deref()).unwrap_or(&job.input);
             outputs.write_like(from, path, |file| file.write_all(content))?;
         }
     }
+    Ok(WrittenAssembly { woven, size, module_hash, pdb_output })
+}
+
+fn describe(
+    job: &Job,
+    context: &RunContext<'_>,
+    Assembly { bytes, image, metadata }: &Assembly<'_>,
+    WrittenAssembly { woven, size, module_hash, pdb_output }: WrittenAssembly<'_>,
+) -> Result<Instrumented> {
     let has_patterns = context.options.weave.patterns().next().is_some();
-    let used = if has_patterns { are_used(&metadata, &context.options.weave).map_err(in_file)? } else { Vec::new() };
-    let left_alone = left_alone(&metadata, &woven.methods, context.options.names_expected);
+    let used = has_patterns.then(|| are_used(metadata, &context.options.weave)).transpose();
+    let used = used.map_err(|error| not_an_assembly(&job.input, error))?.unwrap_or_default();
+    let left_alone = left_alone(metadata, &woven.methods, context.options.names_expected);
     let file = unread(job, Outcome::Processed { methods: woven.methods, left_alone, notes: woven.notes });
-    let report = FileReport { input_size: size, output_size, pdb: pdb_output, ..file.report };
-    let mut companions = Vec::new();
-    if job.is_named {
-        companions = modules(&job.input, &job.output, &metadata);
-        if context.request.copies.unwrap_or_else(|| is_program(&job.input, &image)) {
-            companions.extend(settings(&job.input, &job.output));
-            companions.extend(references(&job.input, &job.output, &metadata));
-        }
-        if context.request.is_in_place() {
-            companions.extend(lists_that_name(&job.input).into_iter().map(|list| (list.clone(), list)));
-        }
-    }
-    let has_key = strong_name::key_of(&metadata, context.keys).is_some();
+    let report = FileReport { input_size: bytes.len() as u64, output_size: size, pdb: pdb_output, ..file.report };
+    let companions = if job.is_named { companions(job, context, image, metadata) } else { Vec::new() };
+    let has_key = strong_name::key_of(metadata, context.keys).is_some();
     Ok(Instrumented { report, module_hash, companions, used, has_key })
+}
+
+/// Returns the companions of a named input, with their destinations.
+fn companions(job: &Job, context: &RunContext<'_>, image: &Image<'_>, metadata: &Metadata<'_>) -> Vec<(PathBuf, PathBuf)> {
+    let mut companions = modules(&job.input, &job.output, metadata);
+    if context.request.copies.unwrap_or_else(|| is_program(&job.input, image)) {
+        companions.extend(settings(&job.input, &job.output));
+        companions.extend(references(&job.input, &job.output, metadata));
+    }
+    if context.request.is_in_place() {
+        companions.extend(lists_that_name(&job.input).into_iter().map(|list| (list.clone(), list)));
+    }
+    companions
 }
 
 /// Returns the patterns of `--include`.
@@ -185,7 +254,7 @@ fn include<'c>(context: &'c RunContext<'_>) -> &'c [Pattern] {
 }
 
 /// Writes the woven file and reads it again, instead of what is here of it; its manifest is written beside that.
-fn write_woven(
+fn write_module(
     job: &Job,
     context: &RunContext<'_>,
     identity: FileIdentity,
@@ -222,7 +291,7 @@ fn write_woven(
         if !has_methods {
             return Ok(());
         }
-        let identity = || FileIdentity::of(file_name(&job.output), woven.file.iter());
+        let identity = || FileIdentity::new(file_name(&job.output), woven.file.iter());
         manifest_file.write(&manifest_path(&job.output), |file| manifest.write(input.1, identity, file))
     };
     let (written, manifest_written) = join(woven.file.len() as u64 >= LARGE, write_and_compare, write_manifest);

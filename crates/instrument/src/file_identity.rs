@@ -15,7 +15,7 @@ pub(crate) struct FileIdentity {
 
 impl FileIdentity {
     /// Computes the identity of a file in parts.
-    pub(crate) fn of<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
+    pub(crate) fn new<'b>(name: String, parts: impl Iterator<Item = &'b [u8]>) -> Self {
         let mut hash = Sha256::new();
         let mut size = 0;
         for part in parts {

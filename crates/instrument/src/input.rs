@@ -109,7 +109,7 @@ pub fn parse_assembly(bytes: &[u8]) -> ecma335::Result<(Image<'_>, Metadata<'_>)
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.
 pub(crate) fn host_hint(path: &Path, bytes: &[u8]) -> String {
-    if let Some(what) = NativeProgram::of(bytes) {
+    if let Some(what) = NativeProgram::find(bytes) {
         return format!("; it is {what}");
     }
     let library = path.with_extension("dll");

@@ -180,7 +180,7 @@ fn may_be_made(name: &str) -> bool {
 /// Returns the name in the source of a compiler-generated method, without its type.
 fn source(metadata: &Metadata<'_>, owner: Rid<TypeDef>, name: &str) -> Option<String> {
     let type_name = metadata.strings.string(metadata.row(owner).ok()?.name).ok()?;
-    identity::source_name(&type_name, name).map(|source| source.member())
+    names::source_name(&type_name, name).map(|source| source.member())
 }
 
 fn put(out: &mut Vec<u8>, parts: &[&[u8]]) {

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use weave::tracker::Mark;
+use names::Mark;
 
 use crate::{
     deps_json::is_deps_json,
@@ -290,5 +290,5 @@ fn is_file(path: &Path) -> Result<bool> {
 }
 
 fn sha256(path: &Path) -> Result<String> {
-    Ok(FileIdentity::of(String::new(), std::iter::once(&*Input::open(path)?)).sha256)
+    Ok(FileIdentity::new(String::new(), std::iter::once(&*Input::open(path)?)).sha256)
 }

@@ -4,7 +4,7 @@ use ecma335::Metadata;
 use rayon::prelude::*;
 use weave::{
     Options, Refusal,
-    plan::{MethodNames, for_each_method},
+    method_names::{MethodNames, for_each_method},
 };
 
 use crate::{

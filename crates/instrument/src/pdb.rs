@@ -19,7 +19,7 @@ pub struct Pdb {
 impl Pdb {
     /// Finds the PDB at the path that the user gives, or beside the image. Returns `None` if the image names no PDB.
     pub fn find(input: &Path, given: Option<&Path>, image: &Image<'_>) -> Option<Self> {
-        let reference = DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::of(&entries))?;
+        let reference = DebugEntry::read_all(image).ok().and_then(|entries| PdbReference::find(&entries))?;
         let beside = [input.with_file_name(&reference.name), input.with_extension("pdb")];
         let path = given.or_else(|| beside.iter().map(PathBuf::as_path).find(|path| path.is_file()));
         Some(Self { path: path.map(Path::to_owned), name: reference.name })

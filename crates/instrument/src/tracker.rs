@@ -56,7 +56,7 @@ pub(crate) struct TrackerFile {
 
 impl TrackerFile {
     fn new(bytes: Cow<'static, [u8]>) -> Self {
-        let identity = FileIdentity::of(TRACKER_FILE.into(), std::iter::once(&*bytes));
+        let identity = FileIdentity::new(TRACKER_FILE.into(), std::iter::once(&*bytes));
         Self { bytes, identity }
     }
 

@@ -74,7 +74,7 @@ impl Program {
     pub fn native(command: &[OsString]) -> Option<(PathBuf, NativeProgram)> {
         let host = file_of_command(command.first()?)?;
         let bytes = Input::open(&host).ok().filter(|_| library_beside(&host).is_none())?;
-        NativeProgram::of(&bytes).map(|native| (host, native))
+        NativeProgram::find(&bytes).map(|native| (host, native))
     }
 
     /// Whether a file is an assembly, by what it is and not by its name alone.
@@ -169,7 +169,7 @@ fn program_in(folder: &Path) -> instrument::Result<PathBuf> {
 
 /// Why a command starts no assembly, and what to write instead.
 fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
-    if let Some(what) = Input::open(host).ok().and_then(|bytes| NativeProgram::of(&bytes)) {
+    if let Some(what) = Input::open(host).ok().and_then(|bytes| NativeProgram::find(&bytes)) {
         return Failure::not_an_assembly(format_args!("{}: it is {what}", host.display()));
     }
     let name = Path::new(first).display();

@@ -245,7 +245,7 @@ fn add(sum: &mut i64, value: i64) {
 
 #[cfg(test)]
 mod tests {
-    use identity::MethodId;
+    use names::MethodId;
 
     use super::*;
     use crate::model::Function;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use identity::Visible;
+use names::Visible;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use identity::Visible;
+use names::Visible;
 
 use crate::{
     model::{Clock, End, Mode, ProbeCost, Profile, SampleType},

@@ -7,7 +7,7 @@ use std::{
     io::{self, Write},
 };
 
-use identity::MethodId;
+use names::MethodId;
 
 use crate::{
     format::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase},

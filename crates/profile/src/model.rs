@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use identity::MethodId;
+use names::MethodId;
 
 use crate::{error::Error, statistics::Statistics};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use identity::{is_made, source_name, written_member, written_type};
+use names::{is_compiler_generated, source_name, written_member, written_type};
 
 use crate::model::{CallTree, Function, Module, Node, Profile, SampleType};
 
@@ -114,7 +114,7 @@ impl Function {
     pub fn is_made(&self) -> bool {
         match (&self.source, &self.name) {
             (Some(source), _) => source.is_made,
-            (None, Some(name)) => is_made(&name.type_name, &name.method),
+            (None, Some(name)) => is_compiler_generated(&name.type_name, &name.method),
             (None, None) => false,
         }
     }

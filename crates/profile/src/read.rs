@@ -6,7 +6,7 @@ mod trees;
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use identity::MethodId;
+use names::MethodId;
 
 use self::{merged::Merged, trees::Trees};
 use crate::{

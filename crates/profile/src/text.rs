@@ -9,7 +9,7 @@ use std::{
     io,
 };
 
-use identity::Visible;
+use names::Visible;
 
 pub use self::columns::Column;
 use crate::{

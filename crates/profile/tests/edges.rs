@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod builder;
 
-use identity::MethodId;
+use names::MethodId;
 use profile::{
     CallTree, Profile, SampleType, TextOptions,
     model::{Function, Node, Notes},

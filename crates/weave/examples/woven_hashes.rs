@@ -47,7 +47,7 @@ fn line(path: &Path, tracker: &Tracker) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     let image = Image::parse(&bytes).ok()?;
     let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
-    if weave::plan::refusal(&image, &metadata, tracker).is_some() {
+    if weave::refusal::for_file(&image, &metadata, tracker).is_some() {
         return None;
     }
     let pdb = fs::read(path.with_extension("pdb")).ok();

@@ -6,51 +6,44 @@
 //!
 //! A method that cannot be woven for certain keeps its original body, with a [`Reason`]. The others of its module are woven
 //! all the same. No other assembly is read.
+//!
+//! The rooms, each of which uses those before it: `patterns`, `probes`, `select`, `output`, `module`.
 
-mod budget;
-mod calls;
-mod candidates;
-mod capture;
-mod dangling;
-mod embed;
-mod facts;
-mod forwarders;
-pub mod hook;
-mod hook_values;
-pub mod hooks;
-mod local_sigs;
-mod made;
-pub mod module;
-pub mod named;
-pub mod note;
-pub mod options;
-pub mod output_check;
-pub mod pattern;
-pub mod pdb;
-pub mod plan;
-pub mod policy;
-pub mod reason;
-pub mod reweave;
-pub mod rules;
-mod selector;
-pub mod strong_name;
-pub mod tracker;
-pub mod woven_ids;
-pub mod woven_names;
+mod module;
+mod output;
+mod patterns;
+mod probes;
+mod select;
 
-pub use calls::{CallTarget, waits};
-pub use capture::Captured;
-pub use hook::{HookError, HookMethod};
-pub use hooks::{Hooks, Place};
 pub use ilrewrite::{LeaveMode, Shape};
-pub use module::{Decision, LoadedBodies, Weave, Woven, WovenBodies, weave, weave_loaded};
-pub use note::Note;
-pub use options::{Calls, CallsWord, Options};
-pub use pattern::Pattern;
-pub use plan::{Plan, Refusal};
-pub use reason::Reason;
-pub use reweave::{ReweaveError, Rewoven, reweave};
-pub use rules::{Holds, Rule, Source, Worth};
-pub use strong_name::StrongNameKey;
-pub use tracker::{ModuleTokens, NativeProbes, Tracker};
-pub use woven_names::WovenNames;
+
+pub use self::{
+    module::{
+        Decision, LoadedBodies, ReweaveError, Rewoven, Weave, WovenBodies, plan::Plan, refusal, refusal::Refusal, reweave, weave,
+        weave_loaded, woven_methods,
+    },
+    output::{
+        check as output_check,
+        note::{self, Note},
+        pdb,
+        strong_name::{self, StrongNameKey},
+        woven::Woven,
+    },
+    patterns::pattern::{self, Pattern},
+    probes::{
+        call_sites::CallTarget,
+        captured::Captured,
+        hook_method::{self, HookError, HookMethod},
+        hooks::{HookPoint, Hooks},
+        timed_calls::{Calls, CallsWord},
+        tracker::{ModuleTokens, NativeProbes, Tracker},
+        waits::waits,
+    },
+    select::{
+        matches, method_names,
+        method_options::{BodyFilter, MethodOptions},
+        option_table,
+        options::{self, DecidedBy, Options, Rule, Selection},
+        reason::Reason,
+    },
+};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{Rid, Token, schema, schema::MethodDef};
-use identity::MethodId;
+use names::MethodId;
 use instrument::Framework;
 use weave::{Options, Plan as Selection};
 

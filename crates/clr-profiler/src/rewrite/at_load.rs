@@ -132,14 +132,15 @@ impl Rewriting {
 
     fn try_weave(&self, runtime: Runtime, module: Id, loaded: &Loaded) -> Result<(), String> {
         let Self { rules, tracker, .. } = self;
-        if let Some(refusal) = weave::plan::refusal(&loaded.image, &loaded.metadata, tracker) {
+        if let Some(refusal) = weave::refusal::for_file(&loaded.image, &loaded.metadata, tracker) {
             return Err(refusal.to_string());
         }
         let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(tracker) };
         let begin = || MetadataEmit::open(runtime, module);
         let woven = weave::weave_loaded(&loaded.image, &loaded.metadata, &weaving, begin);
-        let woven =
-            woven.map_err(|error: Error| Refusal::of(&error).map_or_else(|| error.to_string(), |refusal| refusal.to_string()))?;
+        let woven = woven.map_err(|error: Error| {
+            Refusal::from_error(&error).map_or_else(|| error.to_string(), |refusal| refusal.to_string())
+        })?;
         let refused = || "the runtime takes no bodies for it".to_owned();
         let (Some(woven), Some(allocator)) = (woven, runtime.body_allocator(module)) else { return Err(refused()) };
         for (method, body) in woven.iter() {

@@ -192,7 +192,7 @@ impl Session {
             let Some(module) = rules.module(Arc::new(loaded)) else { continue };
             let Loaded { path, image, metadata, .. } = &*module.loaded;
             let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(&tracker) };
-            let bodies = match weave::plan::refusal(image, metadata, &tracker) {
+            let bodies = match weave::refusal::for_file(image, metadata, &tracker) {
                 Some(refusal) => Err(refusal.to_string()),
                 None => weave::weave_loaded(image, metadata, &weaving, || MetadataEmit::open(*runtime, id))
                     .map_err(|error| error.to_string()),

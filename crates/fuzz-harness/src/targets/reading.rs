@@ -2,6 +2,10 @@
 
 use std::fmt::Debug;
 
+use disasm::{
+    self as dis, Disassembler,
+    list::{self, Listing, Methods, Sort},
+};
 use ecma335::{
     Cursor, FileOffset, Image, LoadedImage, Metadata, MethodBody, Rid, Rva, Table,
     debug::{CodeView, DebugEntry},
@@ -13,12 +17,9 @@ use ecma335::{
     },
 };
 use export::{Export, Format, Measure, Origin};
-use identity::MethodId;
-use iltext::{
-    dis::{self, Disassembler},
-    list::{self, Listing, Methods, Sort},
-};
 use instrument::live;
+use names::Manifest;
+use names::MethodId;
 use profile::{
     Profile, TextOptions,
     calls::{Calls, Condition},
@@ -26,7 +27,6 @@ use profile::{
     merge::Merge,
     views::{GroupBy, ViewOptions, Wanted},
 };
-use symbols::Manifest;
 use verify::{Library, Scope};
 
 use super::{Outcome, weaving::tracker};
@@ -95,7 +95,7 @@ pub(super) fn metadata(bytes: &[u8]) -> Result<Outcome, String> {
     let _ = (
         metadata.mvid(),
         metadata.display_name(),
-        weave::tracker::Mark::read(&metadata).and_then(|mark| weave::WovenNames::read(mark.names?).ok()),
+        names::Mark::read(&metadata).and_then(|mark| names::WovenNames::read(mark.names?).ok()),
     );
     Ok(Outcome::Accepted)
 }

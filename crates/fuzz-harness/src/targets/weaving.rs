@@ -6,7 +6,7 @@ use ecma335::{
     Cursor, FileOffset, Image, Metadata, MethodBody, Rid,
     schema::{MethodDef, Row as _},
 };
-use iltext::diff::{self, Side, WovenOriginal};
+use ildiff::{self as diff, Side, WovenOriginal};
 use verify::{Library, Report, Scope};
 use weave::{LeaveMode, Options, Tracker, Weave, output_check};
 
@@ -93,7 +93,7 @@ fn plant(host: &[u8], body: &[u8], method: u64) -> Option<Vec<u8>> {
 fn weave_and_check(bytes: &[u8], options: &Options, pdb: Option<&[u8]>) -> Result<Outcome, String> {
     let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
     let Ok(metadata) = image.metadata().and_then(Metadata::parse) else { return Ok(Outcome::Refused) };
-    if weave::plan::refusal(&image, &metadata, tracker()).is_some() {
+    if weave::refusal::for_file(&image, &metadata, tracker()).is_some() {
         return Ok(Outcome::Refused);
     }
     let weaving = Weave { options, pdb, tool: "fuzz", ..Weave::new(tracker()) };

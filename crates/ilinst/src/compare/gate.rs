@@ -10,7 +10,7 @@
 
 use std::{fmt, str::FromStr};
 
-use identity::Visible;
+use names::Visible;
 use profile::compare::{Change, Comparison, MethodChange, Metric, MetricUnit, Verdict};
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use ::instrument::{FileReport, LeftAlone, Outcome, TRACKER_NOT_FOUND};
-use identity::Visible;
+use names::Visible;
 
 use super::summary::{LEFT_ALONE, NOTHING_TO_WEAVE, why_nothing};
 use crate::{symbols::source_places, text::count};

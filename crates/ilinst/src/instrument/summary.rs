@@ -6,7 +6,7 @@ use std::{
 };
 
 use ::instrument::{COPIED_BESIDE, FileReport, LeftAlone, NAMES_NOTHING, Outcome, Report, TOOL, TRACKER_NOT_FOUND, Unmatched};
-use identity::Visible;
+use names::Visible;
 use serde_json::{Value, json};
 
 use crate::{

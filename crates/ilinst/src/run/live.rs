@@ -6,7 +6,7 @@ use ::instrument::{NativeProgram, failure::about};
 use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code, tracker_of};
 
 use super::{Opts, Profiles, ended_with};
-use crate::{arguments::Weaving, failure::Failure, terminal::complain};
+use crate::{failure::Failure, terminal::complain, weaving::Weaving};
 
 impl Opts {
     pub(super) fn run_live(&self) -> anyhow::Result<u8> {

@@ -13,7 +13,7 @@ use launch::{ClrProfiler, Program, Running, SdkCommand, Session, Signals, Starte
 
 use super::{Opts, Profiles, ended_with};
 use crate::{
-    Cli, arguments::Weaving, failure::Failure, instrument::NOTHING_TO_WEAVE, print_instead, response_file, terminal::complain,
+    Cli, failure::Failure, instrument::NOTHING_TO_WEAVE, print_instead, response_file, terminal::complain, weaving::Weaving,
 };
 
 /// Does what the SDK has started this for.

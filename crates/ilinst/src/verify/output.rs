@@ -4,7 +4,7 @@ use std::{io::Write, path::Path, time::Duration};
 
 use ::verify::{Finding, Level, RULES, Report, Rule};
 use ecma335::Token;
-use identity::Visible;
+use names::Visible;
 use serde_json::{Value, json};
 
 use crate::text::count;

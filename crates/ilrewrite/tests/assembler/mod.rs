@@ -59,7 +59,7 @@ impl Case {
         let locals = take("locals", "");
         Self {
             probe: take("probe", "token"),
-            leave: LeaveMode::of_word(&take("leave", "finally")).expect("a mode"),
+            leave: LeaveMode::from_word(&take("leave", "finally")).expect("a mode"),
             method: take("method", "void ()"),
             locals: locals.split(", ").filter(|local| !local.is_empty()).map(str::to_owned).collect(),
             settings,

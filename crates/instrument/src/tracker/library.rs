@@ -106,7 +106,7 @@ impl Library {
 
     /// Takes the wanted types that an assembly has, and adds their base types to the wanted ones.
     fn take(&mut self, metadata: &Metadata<'_>, wanted: &mut BTreeSet<String>) {
-        let Ok(assembly) = AssemblyName::of(metadata) else { return };
+        let Ok(assembly) = AssemblyName::own(metadata) else { return };
         let (full_names, names) = (metadata.full_names(), Names::new(metadata));
         let is_reachable = |rid: &Rid<TypeDef>| metadata.row(*rid).is_ok_and(|row| row.is_public() || row.is_nested_public());
         let reachable = full_names.types().filter(is_reachable);

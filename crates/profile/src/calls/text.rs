@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use identity::Visible;
+use names::Visible;
 use serde_json::json;
 
 use super::{
@@ -323,7 +323,7 @@ fn put_quoted(out: &mut String, units: &[u16], quote: char) {
             Ok('\t') => write!(out, "\\t"),
             Ok('\0') => write!(out, "\\0"),
             Ok(character) if character == quote || character == '\\' => write!(out, "\\{character}"),
-            Ok(character) if identity::is_hidden(character) => write!(out, "\\u{:04x}", character as u32),
+            Ok(character) if names::is_hidden(character) => write!(out, "\\u{:04x}", character as u32),
             Ok(character) => write!(out, "{character}"),
             Err(half) => write!(out, "\\u{:04x}", half.unpaired_surrogate()),
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use identity::Visible;
+use names::Visible;
 
 use super::{Change, Comparison, MethodChange, Metric, Verdict};
 use crate::text::counted;

@@ -1,6 +1,6 @@
 //! Chunks of events: the beginning and end of each call, in mode trace.
 
-use identity::MethodId;
+use names::MethodId;
 
 use super::{CHUNK_HEADER, Chunk, Header, NodeChunk, Slot, chunk_kind, chunks, cursor::Cursor};
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use identity::Visible;
+use names::Visible;
 
 use super::{Bar, TextOptions};
 use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};

@@ -1,7 +1,21 @@
 //! Weaves the bodies of a module that a runtime has loaded, with tokens of the runtime's metadata.
 
-use super::*;
-use crate::tracker::ModuleTokens;
+use std::ops::Range;
+
+use ecma335::{Error, Image, Metadata, MetadataBuilder, Rid, schema::MethodDef};
+use ilrewrite::Shape;
+use names::{Mark, module_key};
+
+use super::{
+    merge::{Merged, weave_methods},
+    plan::Plan,
+    weaving::Weave,
+};
+use crate::{
+    output::{dangling, embed::Tokens, local_sigs::LocalSigs},
+    probes::tracker::ModuleTokens,
+    select::reason::Reason,
+};
 
 /// The woven bodies of a loaded module.
 #[derive(Debug)]
@@ -19,11 +33,11 @@ impl LoadedBodies {
     }
 }
 
-/// Weaves the selected methods of a loaded module, just as [`weave`] does for a file. `begin` returns the provider of
+/// Weaves the selected methods of a loaded module, just as [`weave`](crate::weave) does for a file. `begin` returns the provider of
 /// tokens. It is called again if methods share more data than the budget allows. `None` if no method is selected.
 ///
 /// # Errors
-/// If names cannot be read, a file of the module must not be woven (see [`Refusal::of`](crate::Refusal::of)), or a token
+/// If names cannot be read, a file of the module must not be woven (see [`Refusal::from_error`](crate::Refusal::from_error)), or a token
 /// cannot be had.
 pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     image: &Image<'a>,
@@ -42,12 +56,12 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
         with_mark(Tokens { builder, embedded: None, local_sigs }, weaving, &mark)
     };
-    let Merged { tokens, methods, .. } = weave_selected(image, metadata, weaving, module_key, &plan, None, tokens)?.merged;
+    let Merged { tokens, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, tokens)?.merged;
     let Tokens { mut builder, local_sigs, .. } = tokens;
     local_sigs.settle(&mut builder, metadata, Vec::new())?;
     dangling::refuse(image, metadata, &methods, &builder.growth())?;
     let begin = || with_mark(begin()?, weaving, &mark);
-    let Merged { code, bodies, methods, .. } = weave_selected(image, metadata, weaving, module_key, &plan, None, begin)?.merged;
+    let Merged { code, bodies, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, begin)?.merged;
     Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods }))
 }
 

@@ -1,0 +1,11 @@
+//! What woven code calls: the tracker, the user's hooks, the receiver of captured values, and probes around calls.
+
+pub(crate) mod call_sites;
+pub(crate) mod capture;
+pub(crate) mod captured;
+pub mod hook_method;
+pub(crate) mod hook_values;
+pub(crate) mod hooks;
+pub(crate) mod timed_calls;
+pub(crate) mod tracker;
+pub(crate) mod waits;

@@ -1,0 +1,259 @@
+//! The tracker: the methods that woven code calls, as probes.
+
+use std::sync::Arc;
+
+use ecma335::{
+    Error, Image, Metadata, Rid, Token,
+    schema::{AssemblyRef, GenericParam, MethodDef, TypeRef},
+};
+use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
+use names::{MARK_TYPE, TRACKER_NAMESPACE, first_embedded};
+
+/// The type whose methods the probes call.
+pub(crate) const PROBE_TYPE: &str = "ProfileInfoTracker";
+/// The type with the methods that receive captured values.
+const CAPTURE_TYPE: &str = "Capture";
+/// `native int (int64)`
+const WHEN_ENTERING: (&str, &[u8]) = ("WhenEntering", &[0x00, 0x01, 0x18, 0x0A]);
+/// `void (native int)`
+const WHEN_LEAVING: (&str, &[u8]) = ("WhenLeaving", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_HANDLING: (&str, &[u8]) = ("WhenHandling", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_CATCHING: (&str, &[u8]) = ("WhenCatching", &[0x00, 0x01, 0x01, 0x18]);
+/// `native int (int64)`
+const WHEN_STEPPING: (&str, &[u8]) = ("WhenStepping", &[0x00, 0x01, 0x18, 0x0A]);
+/// `native int (int64)`
+const WHEN_STARTING: (&str, &[u8]) = ("WhenStarting", &[0x00, 0x01, 0x18, 0x0A]);
+/// `void (native int)`
+const WHEN_SUSPENDING: (&str, &[u8]) = ("WhenSuspending", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_CALLING_AWAITED: (&str, &[u8]) = ("WhenCallingAwaited", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_CONTINUING: (&str, &[u8]) = ("WhenContinuing", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_AWAITING: (&str, &[u8]) = ("WhenAwaiting", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_COMPLETING: (&str, &[u8]) = ("WhenCompleting", &[0x00, 0x01, 0x01, 0x18]);
+/// `void (native int)`
+const WHEN_FAULTING: (&str, &[u8]) = ("WhenFaulting", &[0x00, 0x01, 0x01, 0x18]);
+/// `instance void (int64, string, string)`
+const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
+
+/// A provider of tokens for a module to weave.
+pub trait ModuleTokens: TokenProvider<Error = Error> {
+    /// Adds a custom attribute to the module, with a constructor and a value (II.23.3).
+    ///
+    /// # Errors
+    /// Those of [`TokenProvider`].
+    fn mark(&mut self, constructor: Token, value: &[u8]) -> Result<(), Error>;
+}
+
+/// A probe for methods. Its number is the index in [`Tracker::probes`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MethodProbe {
+    /// For most methods.
+    Method,
+    /// For a step of an async method.
+    Step,
+    /// For a runtime-async method.
+    RuntimeAsync,
+}
+
+impl MethodProbe {
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 3] = [Self::Method, Self::Step, Self::RuntimeAsync];
+}
+
+/// A probe for calls. Its number is the index in [`Probe::sites`], of any of the tracker's probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CallProbe {
+    /// Around a call, as if the called method were woven.
+    Around,
+    /// Before a builder call that suspends, in the steps of async methods.
+    Await,
+    /// Before the result is set, in the steps of async methods.
+    Complete,
+    /// Before the exception is set, in the steps of async methods.
+    Fault,
+    /// Around a call that suspends the method, in runtime-async methods.
+    Suspend,
+}
+
+impl CallProbe {
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 5] = [Self::Around, Self::Await, Self::Complete, Self::Fault, Self::Suspend];
+}
+
+/// A tracker assembly. Woven code refers to it by name, or has it embedded.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    name: AssemblyName,
+    bytes: Arc<[u8]>,
+    /// The simple names of the assemblies that the tracker refers to.
+    references: Vec<String>,
+    /// The row of the tracker's first method with type parameters.
+    first_generic_method: Option<u32>,
+    /// The native functions to call in place of the tracker.
+    native: Option<NativeProbes>,
+}
+
+/// The addresses of native functions in place of the tracker's. They are called like managed code, so a garbage collection
+/// waits for them. They do only work that is safe under this condition.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeProbes {
+    /// `native int (int64)`: called as a method begins. Its result is passed to the other functions.
+    pub enter: u64,
+    /// `void (native int)`: called as the method ends.
+    pub leave: u64,
+    /// `void (native int)`: called as the method handles an exception. The methods it called have ended.
+    pub handle: u64,
+}
+
+impl Tracker {
+    /// Reads the name from the tracker's own metadata.
+    ///
+    /// # Errors
+    /// If the bytes are not an assembly.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let image = Image::parse(bytes)?;
+        let metadata = Metadata::parse(image.metadata()?)?;
+        let references = metadata.tables.rows::<AssemblyRef>().map(|(_, row)| metadata.name(row.name));
+        let references = references.collect::<Result<_, _>>()?;
+        let owners = metadata.tables.rows::<GenericParam>().filter_map(|(_, row)| row.owner.token()?.rid_in::<MethodDef>());
+        let first_generic_method = owners.map(Rid::get).min();
+        Ok(Self { name: AssemblyName::own(&metadata)?, bytes: bytes.into(), references, first_generic_method, native: None })
+    }
+
+    /// Sets native functions to call in place of the tracker. Woven code then needs no assembly.
+    #[must_use]
+    pub fn replaced_by(self, native: NativeProbes) -> Self {
+        Self { native: Some(native), ..self }
+    }
+
+    /// Whether native functions replace the tracker.
+    pub(crate) fn is_native(&self) -> bool {
+        self.native.is_some()
+    }
+
+    /// The simple name of the tracker.
+    pub fn name(&self) -> &str {
+        &self.name.name
+    }
+
+    /// Whether the tracker refers to the assembly of a simple name.
+    pub(crate) fn refers_to(&self, name: &str) -> bool {
+        self.references.iter().any(|reference| reference == name)
+    }
+
+    pub(crate) fn first_generic_method(&self) -> Option<u32> {
+        self.first_generic_method
+    }
+
+    /// The bytes of the assembly.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether a module is woven already: it has probes or the mark. A module that refers to the tracker for another
+    /// purpose, such as pausing it, is not woven.
+    pub fn is_in(&self, metadata: &Metadata<'_>) -> bool {
+        let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
+        let is_this =
+            |row: &TypeRef| is(row.namespace, TRACKER_NAMESPACE) && [PROBE_TYPE, MARK_TYPE].iter().any(|name| is(row.name, name));
+        let of_this = |rid| metadata.assembly_of(rid).is_some_and(|assembly| assembly == self.name.name);
+        first_embedded(metadata).is_some() || metadata.tables.rows::<TypeRef>().any(|(rid, row)| is_this(&row) && of_this(rid))
+    }
+
+    /// The probes for methods, by the numbers of [`MethodProbe`]. Their first value is the method's id.
+    pub(crate) fn probes(&self) -> [Probe; MethodProbe::ALL.len()] {
+        if let Some(native) = &self.native {
+            return std::array::from_fn(|_| self.native_probe(native));
+        }
+        let call = |(name, signature), argument| Call {
+            method: self.method(PROBE_TYPE, name, signature).into(),
+            arguments: vec![argument],
+            exception: None,
+            address: None,
+        };
+        let with_token = |name| call(name, Argument::EnterResult);
+        let before = |name| SiteProbe { before: with_token(name), ahead: None, behind: None };
+        let site = |probe| match probe {
+            CallProbe::Around => SiteProbe {
+                before: call(WHEN_ENTERING, Argument::SiteConstant),
+                ahead: None,
+                behind: Some(call(WHEN_LEAVING, Argument::SiteResult)),
+            },
+            CallProbe::Await => before(WHEN_AWAITING),
+            CallProbe::Complete => before(WHEN_COMPLETING),
+            CallProbe::Fault => before(WHEN_FAULTING),
+            CallProbe::Suspend => SiteProbe {
+                before: with_token(WHEN_SUSPENDING),
+                ahead: Some(with_token(WHEN_CALLING_AWAITED)),
+                behind: Some(with_token(WHEN_CONTINUING)),
+            },
+        };
+        let enter = |probe| match probe {
+            MethodProbe::Method => WHEN_ENTERING,
+            MethodProbe::Step => WHEN_STEPPING,
+            MethodProbe::RuntimeAsync => WHEN_STARTING,
+        };
+        MethodProbe::ALL.map(|probe| Probe {
+            enter: Some(call(enter(probe), Argument::Value(0))),
+            leave: Some(with_token(WHEN_LEAVING)),
+            handle: Some(with_token(WHEN_HANDLING)),
+            catch: Some(with_token(WHEN_CATCHING)),
+            sites: CallProbe::ALL.map(site).into(),
+        })
+    }
+
+    fn native_probe(&self, native: &NativeProbes) -> Probe {
+        let call = |(name, signature), argument, address| {
+            let method = self.method(PROBE_TYPE, name, signature).into();
+            Some(Call { method, arguments: vec![argument], exception: None, address: Some(address) })
+        };
+        let handle = call(WHEN_HANDLING, Argument::EnterResult, native.handle);
+        Probe {
+            enter: call(WHEN_ENTERING, Argument::Value(0), native.enter),
+            leave: call(WHEN_LEAVING, Argument::EnterResult, native.leave),
+            catch: handle.clone(),
+            handle,
+            sites: Vec::new(),
+        }
+    }
+
+    /// Adds the rows that all woven code needs. Returns the mark's constructor, unless there is to be no mark.
+    ///
+    /// # Errors
+    /// If a table or heap is full.
+    pub(crate) fn add_to(&self, tokens: &mut impl ModuleTokens) -> Result<Option<Token>, Error> {
+        if self.is_native() {
+            return Ok(None);
+        }
+        // The order is the same for any woven code: the types come first. The methods of probes are added at their first
+        // use.
+        for name in [PROBE_TYPE, MARK_TYPE] {
+            tokens.named_type(&self.class(name))?;
+        }
+        let (name, signature) = MARK_CONSTRUCTOR;
+        tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into())).map(Some)
+    }
+
+    /// A method that receives captured values.
+    pub(crate) fn capture_method(&self, name: &str, signature: &[u8]) -> MethodName {
+        self.method(CAPTURE_TYPE, name, signature)
+    }
+
+    fn class(&self, name: &str) -> TypeName {
+        TypeName { assembly: self.name.clone(), namespace: TRACKER_NAMESPACE.into(), name: name.into() }
+    }
+
+    fn method(&self, class: &str, name: &str, signature: &[u8]) -> MethodName {
+        MethodName { class: self.class(class), name: name.into(), signature: signature.into(), types: Vec::new() }
+    }
+}
+
+/// Whether a method of the tracker is one that woven methods call first.
+pub(crate) fn is_enter_method(name: &[u8]) -> bool {
+    [WHEN_ENTERING, WHEN_STEPPING, WHEN_STARTING].iter().any(|(enter, _)| enter.as_bytes() == name)
+}
