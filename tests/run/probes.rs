@@ -174,8 +174,12 @@ fn methods_shorter_than_their_probes_are_only_counted() {
         assert_eq!(ended, ("done\n".into(), String::new(), Some(0)));
         let profile = read(&fs::read(path).expect("there is a profile"));
         assert_eq!(counted(&profile), [2]);
-        let (calls, leaves) = (by_method(&profile, SampleType::CALLS)[&2], by_method(&profile, SampleType::LEAVES)[&2]);
-        assert!(calls > leaves && leaves > 0 && calls % 1000 == 0, "{calls} calls, {leaves} of them timed");
+        let [calls, leaves, counted] =
+            [SampleType::CALLS, SampleType::LEAVES, SampleType::COUNTED].map(|of| by_method(&profile, of)[&2]);
+        assert!(
+            calls == leaves && counted == calls && calls % 1000 == 0,
+            "{calls} calls, {leaves} leaves, {counted} counted only"
+        );
     }
 }
 

@@ -14,11 +14,11 @@ const SHORT: [&str; 3] = ["Program::Ten", "Program::Outer", "Program::Throws"];
 /// Methods whose time is not mixed with that of a short callee.
 const ALONE: [&str; 3] = ["Program::All", "Program::Thousand", "Program::Inner"];
 /// Methods that, together, have their own time and that of the short methods that they call.
-const TOGETHER: [&[&str]; 3] =
-    [&["Program::Nested", "Program::Loop", "Program::Throwing", "Program::Ten", "Program::Outer", "Program::Throws"], &[
-        "Program::Changing",
-        "Program::Changes",
-    ], &["Program::Thousand"]];
+const TOGETHER: [&[&str]; 3] = [
+    &["Program::Nested", "Program::Loop", "Program::Throwing", "Program::Ten", "Program::Outer", "Program::Throws"],
+    &["Program::Changing", "Program::Changes"],
+    &["Program::Thousand"],
+];
 
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -33,7 +33,8 @@ fn short_methods_are_counted_and_their_time_is_in_their_callers() {
             check(&run, &report, sees_exceptions, wrong);
             for method in SHORT {
                 let rows = report.of_method(method);
-                let timed: Vec<_> = rows.filter(|row| row["selfMs"] != 0.0 || 2 * count(&row["counted"]) < count(&row["calls"])).collect();
+                let timed: Vec<_> =
+                    rows.filter(|row| row["selfMs"] != 0.0 || 2 * count(&row["counted"]) < count(&row["calls"])).collect();
                 if !timed.is_empty() {
                     wrong.push(format!("{method} is timed: {timed:?}"));
                 }

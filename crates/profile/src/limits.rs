@@ -85,7 +85,7 @@ impl Profile {
     fn overhead_of_calls(&self) -> String {
         let ns = |ticks: f64| ticks * 1e9 / self.ticks_per_second as f64;
         let timed = ns(self.probe_cost.inside + self.probe_cost.outside);
-        match self.counted_calls().iter().any(|calls| *calls > 0) {
+        match self.flat_by_function(SampleType::COUNTED).iter().any(|calls| *calls > 0) {
             true => format!("{timed:.0} ns for a timed call, {:.0} ns for a counted one", ns(self.probe_cost.counting)),
             false => format!("{timed:.0} ns a call"),
         }
@@ -93,7 +93,7 @@ impl Profile {
 
     /// Returns the end of a sentence that proposes to exclude the methods with most overhead; empty if there is none.
     fn proposal(&self) -> String {
-        let (calls, counted_only) = (self.flat_by_function(SampleType::CALLS), self.counted_calls());
+        let (calls, counted_only) = (self.flat_by_function(SampleType::CALLS), self.flat_by_function(SampleType::COUNTED));
         let ProbeCost { inside, outside, counting, .. } = self.probe_cost;
         let overhead = |index: usize| {
             let of = |values: &[i64]| values.get(index).copied().unwrap_or_default() as f64;
@@ -169,7 +169,7 @@ impl Profile {
                 self.max_nodes
             ));
         }
-        let counted_only = self.counted_calls().iter().filter(|calls| **calls > 0).count();
+        let counted_only = self.flat_by_function(SampleType::COUNTED).iter().filter(|calls| **calls > 0).count();
         if counted_only > 0 {
             limits.push(format!(
                 "{} with less time than a probe takes: their calls are counted, and their time is in their callers (ilinst run --exact, or \

@@ -198,7 +198,7 @@ pub enum Unit {
 
 impl SampleType {
     /// The largest number of sample types in a profile.
-    pub(crate) const MOST: usize = 13;
+    pub(crate) const MOST: usize = 14;
     /// Number of times that a path was entered.
     pub const CALLS: Self = Self { name: "calls", unit: Unit::Count };
     /// Number of times that a path was left.
@@ -225,6 +225,8 @@ impl SampleType {
     pub const CPU: Self = Self { name: "cpu", unit: Unit::Nanoseconds };
     /// Number of samples.
     pub const SAMPLES: Self = Self { name: "samples", unit: Unit::Count };
+    /// Number of calls that were counted, but not timed: their time is part of their callers'.
+    pub const COUNTED: Self = Self { name: "counted", unit: Unit::Count };
 }
 
 /// An instrumented module.

@@ -99,7 +99,12 @@ impl Profile {
             disk_was_full: header.disk_was_full,
             has_captured_calls: header.has_captured_calls,
             cpu_ns: header.cpu_ns.filter(|_| is_whole),
-            probe_cost: ProbeCost { inside: header.probe_inside, outside: header.probe_outside, clock_read: header.clock_read, counting: header.counting },
+            probe_cost: ProbeCost {
+                inside: header.probe_inside,
+                outside: header.probe_outside,
+                clock_read: header.clock_read,
+                counting: header.counting,
+            },
             program: header.program,
             runtime: header.runtime,
             path: header.path,

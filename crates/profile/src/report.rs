@@ -114,26 +114,6 @@ impl Profile {
         self.sample_types.contains(&sample_type)
     }
 
-    /// Returns for each function the number of calls that were not timed.
-    pub(crate) fn counted_calls(&self) -> Vec<i64> {
-        let mut sums = vec![0_i64; self.functions.len()];
-        for tree in &self.trees {
-            let values = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN].map(|sample_type| self.flat(tree, sample_type));
-            for (index, (node, notes)) in tree.nodes.iter().zip(&tree.notes).enumerate() {
-                let [calls, leaves, open] = values.map(|values| values.get(index).copied().unwrap_or_default());
-                let counted = match notes {
-                    Notes { is_counted: true, .. } => calls,
-                    Notes { was_counted: true, .. } => calls.saturating_sub(leaves).saturating_sub(open).max(0),
-                    _ => continue,
-                };
-                if let Some(sum) = sums.get_mut(node.function) {
-                    *sum = sum.saturating_add(counted);
-                }
-            }
-        }
-        sums
-    }
-
     /// Returns the running time of its threads, without waiting time and overhead.
     pub fn running(&self) -> i64 {
         running(self.sum(SampleType::WALL), self.sum(SampleType::WAITING), self.sum(SampleType::PROBES)).max(0)
@@ -193,7 +173,7 @@ impl Sums {
             }
         }
         Self {
-            counted: profile.counted_calls(),
+            counted: flat(S::COUNTED),
             calls: flat(S::CALLS),
             leaves: flat(S::LEAVES),
             open: flat(S::OPEN),

@@ -7,8 +7,8 @@ use std::{
 };
 
 use ecma335::{Rid, Token, schema, schema::MethodDef};
-use names::MethodId;
 use instrument::Framework;
+use names::MethodId;
 use weave::{Options, Plan as Selection};
 
 use super::loaded::Loaded;
@@ -68,7 +68,7 @@ impl Rules {
         if selection.selected() == 0 {
             return None;
         }
-        let key = weave::module::module_key(&loaded.metadata).ok()?;
+        let key = names::module_key(&loaded.metadata).ok()?;
         let module = Module { loaded, key, selection };
         module.write_name();
         Some(module)

@@ -14,7 +14,7 @@ use crate::{
 /// The sample types of all modes that record call trees.
 pub(super) const TIMED: [SampleType; 4] = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL];
 /// The further sample types of version 2.
-pub(super) const MORE: [SampleType; 9] = [
+pub(super) const MORE: [SampleType; 10] = [
     SampleType::WAITING,
     SampleType::PROBES,
     SampleType::EXCEPTIONS,
@@ -24,6 +24,7 @@ pub(super) const MORE: [SampleType; 9] = [
     SampleType::STEPS,
     SampleType::CPU,
     SampleType::SAMPLES,
+    SampleType::COUNTED,
 ];
 
 /// The variation of a probe's overhead between places, as a part of it: within the call, and in its caller. On one machine, 26 to
@@ -398,7 +399,7 @@ impl Builder<'_, '_> {
 }
 
 impl Sums {
-    /// Returns the number of calls that were timed.
+    /// Returns the number of calls that were timed. `leaves` of a counted path are those that ended and were timed.
     fn timed(&self, notes: Notes) -> i64 {
         if notes.is_counted {
             // A phase does not say how many of its calls were timed.
@@ -408,6 +409,16 @@ impl Sums {
         } else {
             self.calls
         }
+    }
+
+    /// Returns the number of calls whose time is part of the caller's.
+    fn counted(&self, notes: Notes) -> i64 {
+        if notes.is_counted { self.calls } else { self.calls.saturating_sub(self.timed(notes)).max(0) }
+    }
+
+    /// Returns the number of calls that ended.
+    fn leaves(&self, notes: Notes) -> i64 {
+        if notes.is_counted || notes.was_counted { self.calls.saturating_sub(self.open) } else { self.leaves }
     }
 }
 
@@ -475,7 +486,9 @@ impl Tree {
             }
             list
         };
-        let mut values = vec![list(|sums| sums.calls), list(|sums| sums.leaves), list(|sums| sums.open)];
+        let counted: Vec<i64> = self.sums.iter().zip(&self.notes).map(|(sums, notes)| sums.counted(*notes)).collect();
+        let leaves = self.sums.iter().zip(&self.notes).map(|(sums, notes)| sums.leaves(*notes)).collect();
+        let mut values = vec![list(|sums| sums.calls), leaves, list(|sums| sums.open)];
         if header.version > 1 {
             let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
             let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
@@ -507,6 +520,7 @@ impl Tree {
                 self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
                 list(|sums| sums.cpu),
                 if is_sampled { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
+                counted,
             ]);
         }
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;

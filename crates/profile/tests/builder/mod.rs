@@ -325,7 +325,15 @@ impl Builder {
         }
         let name = line.words[0];
         let mut flags = 0_u64;
-        for (word, flag) in [("overflow", 4), ("async", 8), ("counted", 16), ("was-counted", 16384), ("flow-lost", 32), ("frame", 2), ("layer", 64)] {
+        for (word, flag) in [
+            ("overflow", 4),
+            ("async", 8),
+            ("counted", 16),
+            ("was-counted", 16384),
+            ("flow-lost", 32),
+            ("frame", 2),
+            ("layer", 64),
+        ] {
             flags |= if line.has(word) { flag } else { 0 };
         }
         let tree = self.tree;
