@@ -173,3 +173,30 @@ fn documents_use_what_there_is() {
         }
     }
 }
+
+/// Each number of a message has a section in `docs/errors.md`, and each section a message.
+#[test]
+fn each_message_has_a_section() {
+    let number = regex(r"ILI00\d\d");
+    let mut emitted: BTreeSet<String> = BTreeSet::new();
+    let mut folders: Vec<PathBuf> = ["crates", "msbuild", "dotnet-tool"].map(|name| root().join(name)).into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("it can be read").flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            if path.is_dir() && name != "tests" {
+                folders.push(path);
+            } else if ["rs", "cs", "targets", "props"].map(Some).contains(&extension) {
+                let text = fs::read_to_string(&path).expect("it is text");
+                emitted.extend(number.find_iter(&text).map(|found| found.as_str().to_owned()));
+            }
+        }
+    }
+    let page = fs::read_to_string(root().join("docs/errors.md")).expect("it is there");
+    let sections = regex(r"(?m)^## (ILI00\d\d) (?:error|warning|note): ")
+        .captures_iter(&page)
+        .map(|section| section[1].to_owned())
+        .collect();
+    assert!(emitted.len() > 20, "{emitted:?}");
+    assert_eq!(emitted, sections);
+}
