@@ -1,15 +1,22 @@
 //! Comparison of two sides of runs. Methods are matched by name and signature, so that two builds compare. A statistical test
 //! tells changes from noise.
 
+mod counted;
 mod identity;
 mod test;
 mod text;
 mod tree;
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use self::{identity::Matching, test::Distributions};
+use self::{
+    counted::{as_counted, counted_methods},
+    identity::Matching,
+    test::Distributions,
+};
 pub use self::{
     test::{Change, Test},
     tree::PathChange,
@@ -114,6 +121,9 @@ pub struct Comparison {
     /// By profile and function: an index into `methods` followed by `others`. Profiles of the base come first.
     #[serde(skip)]
     method_of: Vec<Vec<usize>>,
+    /// By profile and function: whether some run only counted the method's calls.
+    #[serde(skip)]
+    counted: Vec<Vec<bool>>,
 }
 
 /// The compared numbers of the whole program, in ms.
@@ -153,6 +163,10 @@ impl Comparison {
         let threshold_percent = options.threshold_percent.unwrap_or(if test == Test::Threshold { 10.0 } else { 5.0 });
         let profiles: Vec<&Profile> = base.iter().chain(new).collect();
         let Matching { methods, mut method_of } = Matching::of(&profiles);
+        let counted = counted_methods(&profiles, &method_of, methods.len());
+        let profiles: Vec<Cow<'_, Profile>> =
+            profiles.iter().zip(&counted).map(|(profile, counted)| as_counted(profile, counted)).collect();
+        let profiles: Vec<&Profile> = profiles.iter().map(AsRef::as_ref).collect();
         let running: Vec<f64> = profiles.iter().map(|profile| profile.milliseconds(profile.running())).collect();
         let least_ms = LEAST_SHARE * test::median(&running);
         let mut values = values(&profiles, &method_of, methods.len());
@@ -208,6 +222,7 @@ impl Comparison {
             methods: changes.into_iter().map(|(_, method)| method).collect(),
             others: Vec::new(),
             method_of,
+            counted,
         }
     }
 

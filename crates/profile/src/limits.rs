@@ -172,8 +172,8 @@ impl Profile {
         let counted_only = self.flat_by_function(SampleType::COUNTED).iter().filter(|calls| **calls > 0).count();
         if counted_only > 0 {
             limits.push(format!(
-                "{} with less time than a probe takes: their calls are counted, and their time is in their callers (ilinst run --exact, or \
-                 ILINST_COUNT_BELOW=0, times each call)",
+                "calls of {} are only counted, as they take less time than a probe; their time is in their callers (ilinst run --exact, \
+                 or ILINST_COUNT_BELOW=0, times each call)",
                 counted(counted_only as u64, "method")
             ));
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::Comparison;
+use super::{Comparison, counted::as_counted};
 use crate::{
     model::Profile,
     views::{PathRow, around},
@@ -37,7 +37,8 @@ impl Comparison {
         let mut paths: Vec<PathChange> = Vec::new();
         let mut places: HashMap<(Option<usize>, usize), usize> = HashMap::new();
         let sides = base.iter().map(|profile| (0, base.len(), profile)).chain(new.iter().map(|profile| (1, new.len(), profile)));
-        for ((side, runs, profile), method_of) in sides.zip(&self.method_of) {
+        for (((side, runs, profile), method_of), counted) in sides.zip(&self.method_of).zip(&self.counted) {
+            let profile = as_counted(profile, counted);
             let weight = 1.0 / runs as f64;
             let tree = profile.merged_tree();
             // The merged path of each node.

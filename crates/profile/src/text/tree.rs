@@ -57,5 +57,8 @@ fn remarks(row: &PathRow<'_>) -> String {
     if row.overflow {
         text.push_str("  [on many paths]");
     }
+    if row.counted {
+        text.push_str("  [counted]");
+    }
     text
 }
