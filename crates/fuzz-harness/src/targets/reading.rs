@@ -18,7 +18,6 @@ use iltext::{
     dis::{self, Disassembler},
     list::{self, Listing, Methods, Sort},
 };
-use instrument::live;
 use profile::{
     Profile, TextOptions,
     calls::{Calls, Condition},
