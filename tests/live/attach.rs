@@ -348,9 +348,9 @@ fn nothing_is_left_of_an_attachment() {
             assert!(!open.iter().any(|file| file.contains(".ilprof")), "{}, {time}: {open:?}", runtime.name);
             let left: Vec<_> = fs::read_dir(&temporary).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
             assert!(!left.iter().any(|name| name.to_string_lossy().contains("ilinst")), "{}, {time}: {left:?}", runtime.name);
-            let doors: Vec<u32> = open.iter().filter_map(|file| instrument::live::door_of(file)).collect();
-            let [door] = doors[..] else { panic!("{}, {time}: {open:?}", runtime.name) };
-            let pipe = format!("/proc/{}/fd/{door}", child.id());
+            let pipes: Vec<u32> = open.iter().filter_map(|file| live::pipe_of(file)).collect();
+            let [number] = pipes[..] else { panic!("{}, {time}: {open:?}", runtime.name) };
+            let pipe = format!("/proc/{}/fd/{number}", child.id());
             let nonsense = fs::OpenOptions::new().write(true).open(pipe).and_then(|mut pipe| pipe.write_all(b"GET / HTTP/1.1"));
             nonsense.expect("there is room");
         }
@@ -383,8 +383,8 @@ fn a_program_that_unloads_goes_on() {
         assert!(was_skipped, "{}", runtime.name);
         until("a program without profiles and sockets of attachments", || {
             let maps = fs::read_to_string(format!("/proc/{process}/maps")).expect("it runs");
-            let doors = open_files(process).iter().filter_map(|file| instrument::live::door_of(file)).count();
-            (!maps.contains(".ilprof") && sockets() <= before && doors == 1).then_some(())
+            let pipes = open_files(process).iter().filter_map(|file| live::pipe_of(file)).count();
+            (!maps.contains(".ilprof") && sockets() <= before && pipes == 1).then_some(())
         });
         assert!(ended(child) > 0);
     }
@@ -446,7 +446,7 @@ fn a_profiler_that_nobody_waits_for_puts_methods_back() {
         fs::remove_dir_all(&temporary).expect("nobody needs it");
         // The profiler would else be busy for days.
         until("the pipe of a profiler that is done", || {
-            open_files(child.id()).iter().any(|file| instrument::live::door_of(file).is_some()).then_some(())
+            open_files(child.id()).iter().any(|file| live::pipe_of(file).is_some()).then_some(())
         });
         step(&mut child);
         let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "second", &["--all", "--for=1ms"])));

@@ -31,7 +31,7 @@ pub(crate) fn start_program(runtime: *mut c_void) -> HResult {
             S_OK
         }
         Err(error) => {
-            settings::report(&format!("{}{error}", instrument::live::FAILED));
+            settings::report(&format!("{}{error}", live::FAILED));
             E_FAIL
         }
     }
@@ -53,8 +53,8 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     }
     let (path, now) = session::create_profile(runtime, captured.is_some())?;
     let status = match why_hooks {
-        None => format!("{} {}", instrument::live::RECORDING, path.display()),
-        Some(why) => format!("{}{why}", instrument::live::BY_HOOKS),
+        None => format!("{} {}", live::RECORDING, path.display()),
+        Some(why) => format!("{}{why}", live::BY_HOOKS),
     };
     described::follow_modules(runtime);
     functions::choose_functions(runtime, rules, status.clone());

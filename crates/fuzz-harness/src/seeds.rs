@@ -7,7 +7,6 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, MethodBody, Rva, Table, schema::MethodDef};
-use instrument::live;
 use profile::{Profile, merge::Merge};
 
 use crate::{

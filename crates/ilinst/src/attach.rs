@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ::instrument::{Input, NativeProgram, live};
+use ::instrument::{Input, NativeProgram};
 use clap::Args;
 use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signals};
 

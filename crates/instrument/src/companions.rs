@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use ecma335::{Image, Metadata};
 
 use crate::{
-    framework::{files_of, references_beside},
     originals::is_woven,
+    references::{files_of, references_beside},
 };
 
 /// Returns the other files of an assembly (II.22.19), and their destinations.

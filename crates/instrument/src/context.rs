@@ -2,7 +2,9 @@
 
 use weave::{StrongNameKey, Tracker};
 
-use crate::{framework::Framework, hook_assembly::HookAssembly, options::Options, request::Request, tracker::Trackers};
+use framework::Framework;
+
+use crate::{hook_assembly::HookAssembly, options::Options, request::Request, tracker::Trackers};
 
 /// The context that all files of a run share.
 pub(crate) struct RunContext<'a> {

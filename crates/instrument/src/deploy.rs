@@ -7,11 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use framework::is_deps_json;
 use weave::Refusal;
 
 use crate::{
     context::RunContext,
-    deps_json::{is_deps_json, lists_that_name, with_tracker},
+    deps_json::{lists_that_name, with_tracker},
     failure::{Failure, Result},
     file::Instrumented,
     job::Job,

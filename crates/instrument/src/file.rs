@@ -8,6 +8,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata, Segments};
+use framework::is_deps_json;
 use weave::{
     Note, Pattern, Refusal, Weave, Woven, WovenBodies,
     matches::are_used,
@@ -18,7 +19,7 @@ use weave::{
 use crate::{
     companions::{is_program, mdb_path, modules, references, settings},
     context::RunContext,
-    deps_json::{is_deps_json, lists_that_name},
+    deps_json::lists_that_name,
     failure::{Failure, Result, about},
     file_identity::FileIdentity,
     input::{Input, host_hint, not_an_assembly, parse_assembly},

@@ -8,12 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use framework::is_deps_json;
+use names::Mark;
 use serde::{Deserialize, Serialize};
 
-use names::Mark;
-
 use crate::{
-    deps_json::is_deps_json,
     failure::{Failure, Result, about},
     file_identity::FileIdentity,
     input::{Input, read_assembly},

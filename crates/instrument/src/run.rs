@@ -8,6 +8,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use framework::Framework;
 use rayon::prelude::*;
 use weave::StrongNameKey;
 
@@ -17,7 +18,6 @@ use crate::{
     deploy::deploy,
     failure::{Failure, Result},
     file::{Instrumented, instrument_file},
-    framework::Framework,
     input::read_small,
     job::Job,
     manifest::manifest_path,

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use instrument::{Failure, failure::about, live};
+use instrument::{Failure, failure::about};
 #[cfg(windows)]
 use pipe as system;
 #[cfg(unix)]
@@ -74,7 +74,7 @@ impl DiagnosticsPort {
     /// file in a folder, which has to stay until it has answered.
     pub fn ask_again(&self, lines: &[u8], folder: &Path, is_given_up: &dyn Fn() -> bool) -> bool {
         let (process, folder, request) = (self.process, folder.to_owned(), live::request(lines));
-        let ask = move || Ok(system::ask_door(process, &folder, &request));
+        let ask = move || Ok(system::ask_by_pipe(process, &folder, &request));
         within(UNTIL_TAKEN, is_given_up, ask).is_ok_and(|asked| asked == Some(true))
     }
 

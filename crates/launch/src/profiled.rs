@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use instrument::{Failure, TRACKER, failure::about, live};
+use instrument::{Failure, TRACKER, failure::about};
 use sha2::{Digest as _, Sha256};
 
 use crate::{cache::Cache, private};
@@ -18,7 +18,7 @@ use crate::{cache::Cache, private};
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The values to capture from each call.
-    pub captured: Option<live::Captured>,
+    pub captured: Option<weave::Captured>,
     /// The tracker by which methods record themselves that are instrumented when they are loaded. Without one, and in runtimes that
     /// load none, the profiler's hooks record calls.
     pub tracker: Option<PathBuf>,

@@ -25,7 +25,7 @@ pub(crate) type InfoHook<F> = extern "C" fn(&'static F, usize);
 pub(crate) struct Runtime(Interface);
 
 /// The location of a module.
-pub(crate) struct ModulePlace {
+pub(crate) struct ModuleInfo {
     /// The path of its file; empty if it has none.
     pub(crate) path: String,
     /// The base address.
@@ -34,14 +34,14 @@ pub(crate) struct ModulePlace {
     pub(crate) flags: u32,
 }
 
-/// In [`ModulePlace::flags`]: the module's memory has the layout of a file (`COR_PRF_MODULE_FLAT_LAYOUT`).
+/// In [`ModuleInfo::flags`]: the module's memory has the layout of a file (`COR_PRF_MODULE_FLAT_LAYOUT`).
 pub(crate) const FLAT_LAYOUT: u32 = 0x20;
-/// In [`ModulePlace::flags`]: it may be unloaded (`COR_PRF_MODULE_COLLECTIBLE`).
+/// In [`ModuleInfo::flags`]: it may be unloaded (`COR_PRF_MODULE_COLLECTIBLE`).
 pub(crate) const COLLECTIBLE: u32 = 0x8;
 
 /// A function: its module and its token there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FunctionPlace {
+pub(crate) struct FunctionInfo {
     pub(crate) module: Id,
     pub(crate) token: u32,
 }
@@ -88,17 +88,17 @@ impl Runtime {
         done(unsafe { self.0.method::<F>(method)(self.this(), enter, leave, tailcall) })
     }
 
-    pub(crate) fn function(self, function: Id) -> Option<FunctionPlace> {
+    pub(crate) fn function(self, function: Id) -> Option<FunctionInfo> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut Id, *mut Id, *mut u32) -> HResult;
         let (mut class, mut module, mut token) = (0, 0, 0);
         // SAFETY: GetFunctionInfo(FunctionID, ClassID*, ModuleID*, mdToken*).
         let result = unsafe {
             self.0.method::<F>(Info::GetFunctionInfo as usize)(self.this(), function, &mut class, &mut module, &mut token)
         };
-        done(result).filter(|()| module != 0).map(|()| FunctionPlace { module, token })
+        done(result).filter(|()| module != 0).map(|()| FunctionInfo { module, token })
     }
 
-    pub(crate) fn module(self, module: Id) -> Option<ModulePlace> {
+    pub(crate) fn module(self, module: Id) -> Option<ModuleInfo> {
         type F =
             unsafe extern "system" fn(*mut c_void, Id, *mut *const u8, u32, *mut u32, *mut u16, *mut Id, *mut u32) -> HResult;
         let (mut base, mut assembly, mut flags) = (std::ptr::null(), 0, 0);
@@ -109,7 +109,7 @@ impl Runtime {
                 method(self.this(), module, &mut base, size, length, buffer, &mut assembly, &mut flags)
             }
         })?;
-        Some(ModulePlace { path, base, flags })
+        Some(ModuleInfo { path, base, flags })
     }
 
     /// A writable interface to a module's metadata.
@@ -376,7 +376,7 @@ impl ArgumentInfo {
 
 /// The definition of a class: its module, its token, its base class, and its generic arguments with those of its
 /// enclosing types.
-pub(crate) struct ClassPlace {
+pub(crate) struct ClassInfo {
     pub(crate) module: Id,
     pub(crate) token: u32,
     pub(crate) base: Id,
@@ -487,9 +487,9 @@ impl Runtime {
         (result == 0).then_some((element, element_class, rank))
     }
 
-    pub(crate) fn class(self, class: Id) -> Option<ClassPlace> {
+    pub(crate) fn class(self, class: Id) -> Option<ClassInfo> {
         type F = unsafe extern "system" fn(*mut c_void, Id, *mut Id, *mut u32, *mut Id, u32, *mut u32, *mut Id) -> HResult;
-        let mut place = ClassPlace { module: 0, token: 0, base: 0, arguments: Vec::new() };
+        let mut place = ClassInfo { module: 0, token: 0, base: 0, arguments: Vec::new() };
         place.arguments = list(MAX_ARGUMENTS, |room, count, to| {
             let method = Info::GetClassIDInfo2 as usize;
             // SAFETY: GetClassIDInfo2(ClassID, ModuleID*, mdTypeDef*, ClassID*, ULONG32, ULONG32*, ClassID[]).

@@ -116,7 +116,7 @@ table! {
 }
 
 /// The class id of this profiler, the only class that the library creates.
-pub const CLASS: Guid = Guid::new(instrument::live::CLASS);
+pub const CLASS: Guid = Guid::new(live::CLASS);
 
 /// The versions of `ICorProfilerCallback` that the table covers.
 pub const CALLBACK_IDS: [Guid; 10] = [

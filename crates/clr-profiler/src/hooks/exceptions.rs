@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The runtime's current activity, as its events report it.
-struct Place {
+struct Activity {
     /// The stack pointer at the time of its event.
     at: usize,
     of: Of,
@@ -30,7 +30,7 @@ enum Of {
     Filter { called_at: usize },
 }
 
-impl Place {
+impl Activity {
     /// Whether other exceptions may occur and end during the activity.
     fn is_kept(&self) -> bool {
         matches!(self.of, Of::Filter { .. } | Of::Function { is_in_finally: true, .. })
@@ -39,19 +39,19 @@ impl Place {
 
 thread_local! {
     /// The innermost last.
-    static PLACES: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
+    static ACTIVITIES: RefCell<Vec<Activity>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls a function with this thread's places; returns the default value at the thread's end.
-fn places<T: Default>(with: impl FnOnce(&mut Vec<Place>) -> T) -> T {
-    PLACES.try_with(|places| with(&mut places.borrow_mut())).unwrap_or_default()
+/// Calls a function with this thread's activities; returns the default value at the thread's end.
+fn activities<T: Default>(with: impl FnOnce(&mut Vec<Activity>) -> T) -> T {
+    ACTIVITIES.try_with(|activities| with(&mut activities.borrow_mut())).unwrap_or_default()
 }
 
 /// `ExceptionThrown`
 pub(crate) fn thrown(at: usize) {
     // An exception has neither left this function nor been handled there, and no finally block runs: native code
     // caught it.
-    while let Some(left) = places(|all| all.pop_if(|innermost| !innermost.is_kept())) {
+    while let Some(left) = activities(|all| all.pop_if(|innermost| !innermost.is_kept())) {
         leave(&left);
     }
     searches::begin_search(at);
@@ -65,12 +65,14 @@ pub(crate) fn is_searched(at: usize) {
 /// `ExceptionSearchFilterEnter`
 pub(crate) fn filter(at: usize) {
     let called_at = tree::current_call().map_or(usize::MAX, |call| call.called_at);
-    places(|all| all.push(Place { at, of: Of::Filter { called_at } }));
+    activities(|all| all.push(Activity { at, of: Of::Filter { called_at } }));
 }
 
 /// `ExceptionSearchFilterLeave`, whichever way the filter ended
 pub(crate) fn filtered(at: usize) {
-    places(|all| all.truncate(all.iter().rposition(|place| matches!(place.of, Of::Filter { .. })).unwrap_or(all.len())));
+    activities(|all| {
+        all.truncate(all.iter().rposition(|activity| matches!(activity.of, Of::Filter { .. })).unwrap_or(all.len()))
+    });
     searches::begin_search(at);
 }
 
@@ -82,11 +84,11 @@ pub(crate) fn catcher_is_found() {
 /// `ExceptionUnwindFunctionEnter`
 pub(crate) fn unwind(may: MayCollect, id: Id, at: usize) {
     // The runtime has left activities reported at the same stack pointer, or at a lower one.
-    while let Some(left) = places(|all| all.pop_if(|innermost| innermost.at <= at)) {
+    while let Some(left) = activities(|all| all.pop_if(|innermost| innermost.at <= at)) {
         leave(&left);
     }
-    let filter = places(|all| {
-        all.iter().rev().find_map(|place| match place.of {
+    let filter = activities(|all| {
+        all.iter().rev().find_map(|activity| match activity.of {
             Of::Filter { called_at } => Some(called_at),
             Of::Function { .. } => None,
         })
@@ -96,13 +98,13 @@ pub(crate) fn unwind(may: MayCollect, id: Id, at: usize) {
     let innermost = |function: &'static Function| Some((function, tree::innermost_call(function.method_id).filter(is_within)?));
     let call = functions::find(may, id).and_then(innermost);
     searches::keep_search(|| end_callees_of(call));
-    places(|all| all.push(Place { at, of: Of::Function { id, call, is_in_finally: false } }));
+    activities(|all| all.push(Activity { at, of: Of::Function { id, call, is_in_finally: false } }));
 }
 
 /// `ExceptionUnwindFinallyEnter` and `Leave`
 pub(crate) fn finally(is_in: bool) {
-    places(|all| {
-        if let Some(Place { of: Of::Function { is_in_finally, .. }, .. }) = all.last_mut() {
+    activities(|all| {
+        if let Some(Activity { of: Of::Function { is_in_finally, .. }, .. }) = all.last_mut() {
             *is_in_finally = is_in;
         }
     });
@@ -110,20 +112,20 @@ pub(crate) fn finally(is_in: bool) {
 
 /// `ExceptionUnwindFunctionLeave`: .NET 9 and later send a superfluous one if a filter throws.
 pub(crate) fn unwound() {
-    if let Some(left) = places(|all| all.pop_if(|innermost| matches!(innermost.of, Of::Function { .. }))) {
+    if let Some(left) = activities(|all| all.pop_if(|innermost| matches!(innermost.of, Of::Function { .. }))) {
         leave(&left);
     }
 }
 
 /// `ExceptionCatcherEnter`
 pub(crate) fn catch(id: Id) {
-    let handling = places(|all| {
-        let is_it = |place: &Place| matches!(place.of, Of::Function { id: of, .. } if of == id);
-        let innermost = all.iter().rev().take_while(|place| !matches!(place.of, Of::Filter { .. }));
-        let above = innermost.enumerate().find(|(_, place)| is_it(place)).map(|(above, _)| above)?;
+    let handling = activities(|all| {
+        let is_it = |activity: &Activity| matches!(activity.of, Of::Function { id: of, .. } if of == id);
+        let innermost = all.iter().rev().take_while(|activity| !matches!(activity.of, Of::Filter { .. }));
+        let above = innermost.enumerate().find(|(_, activity)| is_it(activity)).map(|(above, _)| above)?;
         all.drain(all.len() - 1 - above..).next()
     });
-    if let Some(Place { of: Of::Function { call, .. }, .. }) = handling {
+    if let Some(Activity { of: Of::Function { call, .. }, .. }) = handling {
         end_callees_of(call);
     }
 }
@@ -137,7 +139,7 @@ fn end_callees_of(call: Option<(&'static Function, Call)>) {
     }
 }
 
-fn leave(left: &Place) {
+fn leave(left: &Activity) {
     if let Of::Function { call: Some((function, call)), .. } = left.of
         && let Some(now) = searches::keep_search(|| tree::unwind(call))
     {

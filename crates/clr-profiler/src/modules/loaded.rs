@@ -8,7 +8,7 @@ use ecma335::{
 };
 use memmap2::Mmap;
 
-use crate::abi::runtime::{FLAT_LAYOUT, ModulePlace};
+use crate::abi::runtime::{FLAT_LAYOUT, ModuleInfo};
 
 /// A loaded module.
 pub(crate) struct Loaded {
@@ -21,7 +21,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    pub(crate) fn read(place: &ModulePlace) -> Option<Self> {
+    pub(crate) fn read(place: &ModuleInfo) -> Option<Self> {
         let bytes = Bytes::read(place)?;
         // SAFETY: borrowers of the bytes are dropped before them, and references given out borrow from `self`. A
         // mapping and a box keep their address when their owner moves.
@@ -73,7 +73,7 @@ enum Bytes {
 }
 
 impl Bytes {
-    fn read(place: &ModulePlace) -> Option<Self> {
+    fn read(place: &ModuleInfo) -> Option<Self> {
         if let Ok(file) = File::open(&place.path) {
             // SAFETY: the runtime maps the same file, and a change of the file harms both.
             return unsafe { Mmap::map(&file) }.ok().map(Self::File);

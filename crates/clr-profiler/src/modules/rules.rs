@@ -1,4 +1,4 @@
-//! Selects the methods to record by the rules of `instrument`, and writes their names.
+//! Selects the methods to record by the user's rules, and writes their names.
 
 use std::{
     collections::BTreeMap,
@@ -7,12 +7,15 @@ use std::{
 };
 
 use ecma335::{Rid, Token, schema, schema::MethodDef};
-use instrument::Framework;
+use framework::Framework;
 use names::MethodId;
 use weave::{Options, Plan as Selection};
 
 use super::loaded::Loaded;
 use crate::{file, process::settings};
+
+/// The tool and its version, as in the marks of modules.
+pub(crate) const TOOL: &str = concat!("ilinst ", env!("CARGO_PKG_VERSION"));
 
 /// Kinds of name records.
 const METHOD: u8 = 2;
@@ -122,6 +125,6 @@ impl Module {
         about.extend(metadata.mvid().unwrap_or_default());
         let assembly = metadata.display_name();
         let name = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-        file::write_name(MODULE, &about, &[&assembly, &name, concat!("ilinst ", env!("CARGO_PKG_VERSION")), path]);
+        file::write_name(MODULE, &about, &[&assembly, &name, TOOL, path]);
     }
 }

@@ -8,11 +8,10 @@ use std::{
     time::Duration,
 };
 
-use instrument::live::{
-    ALL_ASSEMBLIES, CAPTURE, Captured, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, STATUS, STOP, TRACKER,
-    VERSION,
+use live::{
+    ALL_ASSEMBLIES, CAPTURE, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, STATUS, STOP, TRACKER, VERSION,
 };
-use weave::Options;
+use weave::{Captured, Options};
 
 const MAX_NODES: &str = "ILINST_MAX_NODES";
 const DEFAULT_MAX_NODES: u32 = 1_000_000;

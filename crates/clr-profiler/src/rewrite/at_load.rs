@@ -6,7 +6,7 @@ use std::{
 };
 
 use ecma335::{Table, Token, error::Error};
-use instrument::live::REWRITING as STATUS;
+use live::REWRITING as STATUS;
 use weave::{Refusal, Tracker, Weave};
 
 use crate::{
@@ -14,7 +14,10 @@ use crate::{
         metadata::MetadataEmit,
         runtime::{Id, Runtime},
     },
-    modules::{loaded::Loaded, rules::Rules},
+    modules::{
+        loaded::Loaded,
+        rules::{Rules, TOOL},
+    },
     process::settings,
 };
 
@@ -71,7 +74,7 @@ pub(crate) fn weave_alone() {
 
 /// The status until the tracker is loaded.
 pub(crate) fn first_status() -> String {
-    format!("{}{NO_TRACKER}", instrument::live::FAILED)
+    format!("{}{NO_TRACKER}", live::FAILED)
 }
 
 /// Whether methods are instrumented.
@@ -135,7 +138,7 @@ impl Rewriting {
         if let Some(refusal) = weave::refusal::for_file(&loaded.image, &loaded.metadata, tracker) {
             return Err(refusal.to_string());
         }
-        let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(tracker) };
+        let weaving = Weave { options: rules.options(), tool: TOOL, ..Weave::new(tracker) };
         let begin = || MetadataEmit::open(runtime, module);
         let woven = weave::weave_loaded(&loaded.image, &loaded.metadata, &weaving, begin);
         let woven = woven.map_err(|error: Error| {

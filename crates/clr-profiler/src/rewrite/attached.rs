@@ -15,7 +15,6 @@ use std::{
 };
 
 use ecma335::{Table, Token};
-use instrument::live;
 use weave::{NativeProbes, Reason, Tracker, Weave};
 
 use super::at_load;
@@ -27,25 +26,28 @@ use crate::{
         tables::{FunctionControl, mask},
     },
     file::{self, Pieces},
-    modules::{loaded::Loaded, rules::Rules},
+    modules::{
+        loaded::Loaded,
+        rules::{Rules, TOOL},
+    },
     process::{clock, settings},
     session,
     tree::{self, CALLEES, Calibration},
 };
 
 // Receives later attach requests: a runtime that has used ReJIT never unloads a profiler.
-#[cfg(not(any(windows, target_os = "linux")))]
-mod closed;
 #[cfg(windows)]
-mod pipe;
+mod named_pipe;
 #[cfg(target_os = "linux")]
-mod unnamed;
+mod unnamed_pipe;
 #[cfg(not(any(windows, target_os = "linux")))]
-use closed::Door;
+mod unsupported;
 #[cfg(windows)]
-use pipe::Door;
+use named_pipe::RequestPipe;
 #[cfg(target_os = "linux")]
-use unnamed::Door;
+use unnamed_pipe::RequestPipe;
+#[cfg(not(any(windows, target_os = "linux")))]
+use unsupported::RequestPipe;
 
 /// A method as ReJIT identifies it: its module id and its token.
 type Method = (Id, u32);
@@ -135,14 +137,14 @@ impl Session {
         runtime.initialize_thread();
         let mut result = self.once();
         let Err(error) = runtime.request_detach() else { return };
-        let mut door = Door::open();
+        let mut pipe = RequestPipe::open();
         let closed = |error: &io::Error| format!("; it cannot be attached to again: {error}");
-        let closed = door.as_ref().err().map(closed).unwrap_or_default();
+        let closed = pipe.as_ref().err().map(closed).unwrap_or_default();
         loop {
             let stays = |refused| format!("{}{error}{refused}{closed}", live::STAYS);
             settings::report(&result.map_or_else(|failed| failed, stays));
             loop {
-                let Some(lines) = door.as_mut().ok().and_then(Door::next) else { return };
+                let Some(lines) = pipe.as_mut().ok().and_then(RequestPipe::next) else { return };
                 settings::give(&lines);
                 // The client of a queued request may have ended.
                 if !settings::is_stopped() {
@@ -177,7 +179,7 @@ impl Session {
             leave: tree::leave_woven as *const () as u64,
             handle: tree::handle_woven as *const () as u64,
         };
-        let tracker = Tracker::read(instrument::TRACKER).map_err(|error| error.to_string())?.replaced_by(probes);
+        let tracker = Tracker::read(tracker_runtime::ASSEMBLY).map_err(|error| error.to_string())?.replaced_by(probes);
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         for (id, loaded) in loaded(*runtime)? {
             let Some(id) = id else {
@@ -191,7 +193,7 @@ impl Session {
             };
             let Some(module) = rules.module(Arc::new(loaded)) else { continue };
             let Loaded { path, image, metadata, .. } = &*module.loaded;
-            let weaving = Weave { options: rules.options(), tool: instrument::TOOL, ..Weave::new(&tracker) };
+            let weaving = Weave { options: rules.options(), tool: TOOL, ..Weave::new(&tracker) };
             let bodies = match weave::refusal::for_file(image, metadata, &tracker) {
                 Some(refusal) => Err(refusal.to_string()),
                 None => weave::weave_loaded(image, metadata, &weaving, || MetadataEmit::open(*runtime, id))
@@ -305,7 +307,7 @@ fn unmap(runtime: Runtime, pieces: Pieces) {
 pub(crate) fn end_program() -> bool {
     let was_attached = state().is_some();
     if was_attached {
-        Door::close();
+        RequestPipe::close();
         end_recording();
     }
     was_attached

@@ -7,8 +7,8 @@ use std::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
-use instrument::live::Captured;
 use profile::calls::{How, Passing, kind, record as format, unread};
+use weave::Captured;
 
 use super::{
     calls::{self, Frame, MAX_REFERENCES, ThreadCalls},

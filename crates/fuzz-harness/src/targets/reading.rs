@@ -17,9 +17,7 @@ use ecma335::{
     },
 };
 use export::{Export, Format, Measure, Origin};
-use instrument::live;
-use names::Manifest;
-use names::MethodId;
+use names::{Manifest, MethodId};
 use profile::{
     Profile, TextOptions,
     calls::{Calls, Condition},

@@ -7,9 +7,10 @@ use std::{
     time::SystemTime,
 };
 
-use ::instrument::{failure::about, live::OUTPUT};
+use ::instrument::failure::about;
 use clap::Args;
 use launch::Temporary;
+use live::OUTPUT;
 use profile::Profile;
 
 use crate::{

@@ -10,8 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use instrument::live;
-
 const PIPES: &str = r"\\.\pipe\";
 /// `SECURITY_IDENTIFICATION`
 const IDENTIFICATION: u32 = 0x0001_0000;
@@ -25,19 +23,19 @@ pub(super) fn port_of(process: u32, _is_given_up: &dyn Fn() -> bool) -> instrume
 }
 
 /// Asks a profiler that stays in a process: whether there is one that takes it.
-pub(super) fn ask_door(process: u32, _folder: &Path, request: &[u8]) -> bool {
-    let prefix = format!("{}{process}-", live::DOOR);
+pub(super) fn ask_by_pipe(process: u32, _folder: &Path, request: &[u8]) -> bool {
+    let prefix = format!("{}{process}-", live::PIPE);
     let pipes = fs::read_dir(PIPES).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let mut doors = pipes.filter(|name| name.to_string_lossy().starts_with(&prefix)).map(|name| Path::new(PIPES).join(name));
+    let mut candidates = pipes.filter(|name| name.to_string_lossy().starts_with(&prefix)).map(|name| Path::new(PIPES).join(name));
     // The process may have been killed whose profiler had one of them.
-    doors.any(|door| connect(&door).is_ok_and(|mut door| door.write_all(request).is_ok()))
+    candidates.any(|candidate| connect(&candidate).is_ok_and(|mut candidate| candidate.write_all(request).is_ok()))
 }
 
 /// A pipe that can be written to, and read if it can be.
 pub(super) fn connect(path: &Path) -> io::Result<File> {
-    let is_door = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(live::DOOR));
+    let is_requests = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(live::PIPE));
     let mut options = OpenOptions::new();
-    options.read(!is_door).write(true).security_qos_flags(IDENTIFICATION);
+    options.read(!is_requests).write(true).security_qos_flags(IDENTIFICATION);
     let since = Instant::now();
     loop {
         match options.open(path) {

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use instrument::{Failure, live};
+use instrument::Failure;
 use nix::{libc, unistd::Uid};
 
 /// How long a program may take to open its port, once its runtime is loaded; without one, a runtime may be about to be loaded.
@@ -117,17 +117,17 @@ fn find_port(process: u32, about: &Path) -> Result<PathBuf, Absent> {
 }
 
 /// Asks a profiler that stays in a process: whether there is one that takes it. Its pipe is among the process's descriptors.
-pub(super) fn ask_door(process: u32, folder: &Path, request: &[u8]) -> bool {
+pub(super) fn ask_by_pipe(process: u32, folder: &Path, request: &[u8]) -> bool {
     let descriptors = PathBuf::from(format!("/proc/{process}/fd"));
     let link = |entry: fs::DirEntry| fs::read_link(entry.path()).ok();
     let mut links = fs::read_dir(&descriptors).into_iter().flatten().flatten().filter_map(link);
-    let Some(pipe) = links.find_map(|link| live::door_of(&link.to_string_lossy())) else { return false };
+    let Some(pipe) = links.find_map(|link| live::pipe_of(&link.to_string_lossy())) else { return false };
     let file = folder.join("request");
-    let Some(knock) = live::knock(file.as_os_str().as_encoded_bytes()) else { return false };
+    let Some(message) = live::message(file.as_os_str().as_encoded_bytes()) else { return false };
     let mut options = fs::OpenOptions::new();
     // A pipe that is full is one that nobody reads.
     options.write(true).custom_flags(libc::O_NONBLOCK);
-    let written = fs::write(&file, request).and_then(|()| options.open(descriptors.join(pipe.to_string()))?.write_all(&knock));
+    let written = fs::write(&file, request).and_then(|()| options.open(descriptors.join(pipe.to_string()))?.write_all(&message));
     written.is_ok()
 }
 

@@ -2,9 +2,9 @@
 
 use std::io;
 
-pub(super) struct Door;
+pub(super) struct RequestPipe;
 
-impl Door {
+impl RequestPipe {
     pub(super) fn open() -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }

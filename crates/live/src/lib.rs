@@ -5,8 +5,6 @@ use std::{
     time::Duration,
 };
 
-pub use weave::Captured;
-
 /// The class id of the profiler.
 pub const CLASS: u128 = 0x7D1B7A3C_9E2F_4C1D_8B65_494C494E5354;
 /// The name of its library, without a platform's prefix and suffix.
@@ -38,35 +36,35 @@ pub const STOP: &str = "stop";
 
 /// A profiler that stays is asked again by a pipe. On Linux it has no name: a file in memory beside it has a name of this and of the
 /// pipe's descriptor. On Windows its name is this, the process's number, a `-`, and a number that nobody can guess.
-pub const DOOR: &str = "ilinst-attach-";
+pub const PIPE: &str = "ilinst-attach-";
 /// More bytes than that are not written to a pipe at once (pipe(7), `PIPE_BUF`).
-const LONGEST_KNOCK: usize = 4096;
+const LONGEST_MESSAGE: usize = 4096;
 /// Requests there begin with it; behind it are their size and the lines that the runtime's port passes on at first.
-const DOOR_MAGIC: [u8; 8] = *b"ILINSTA1";
+const REQUEST_MAGIC: [u8; 8] = *b"ILINSTA1";
 /// The largest request accepted, in bytes; the runtime's port has the same limit.
 pub const LARGEST_REQUEST: usize = 1 << 16;
 /// The time after which a client that has not sent its request is disconnected.
-pub const DOOR_PATIENCE: Duration = Duration::from_secs(5);
+pub const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pipe's descriptor, by what a process's descriptor leads to: `/memfd:ilinst-attach-42 (deleted)`.
-pub fn door_of(link: &str) -> Option<u32> {
-    link.strip_prefix("/memfd:")?.strip_prefix(DOOR)?.strip_suffix(" (deleted)")?.parse().ok()
+pub fn pipe_of(link: &str) -> Option<u32> {
+    link.strip_prefix("/memfd:")?.strip_prefix(PIPE)?.strip_suffix(" (deleted)")?.parse().ok()
 }
 
 /// Returns the bytes for the unnamed pipe that make the profiler read a request from a file. `None` if its path is too long.
-pub fn knock(path: &[u8]) -> Option<Vec<u8>> {
+pub fn message(path: &[u8]) -> Option<Vec<u8>> {
     // Zeros at both ends: whatever came before, nothing of it is taken for a part of it.
-    Some([&[0], path, &[0]].concat()).filter(|knock| knock.len() <= LONGEST_KNOCK)
+    Some([&[0], path, &[0]].concat()).filter(|message| message.len() <= LONGEST_MESSAGE)
 }
 
 /// The path of the next request.
 ///
 /// # Errors
 /// If the pipe ends, or cannot be read.
-pub fn read_knock(mut from: impl BufRead) -> io::Result<Vec<u8>> {
+pub fn read_message(mut from: impl BufRead) -> io::Result<Vec<u8>> {
     loop {
         let mut path = Vec::new();
-        from.by_ref().take(LONGEST_KNOCK as u64).read_until(0, &mut path)?;
+        from.by_ref().take(LONGEST_MESSAGE as u64).read_until(0, &mut path)?;
         match path.pop() {
             None => return Err(io::ErrorKind::UnexpectedEof.into()),
             Some(0) if !path.is_empty() => return Ok(path),
@@ -75,9 +73,9 @@ pub fn read_knock(mut from: impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A request at the [`DOOR`], as it is sent.
+/// A request at the [`PIPE`], as it is sent.
 pub fn request(lines: &[u8]) -> Vec<u8> {
-    [&DOOR_MAGIC[..], &(lines.len() as u32).to_le_bytes(), lines].concat()
+    [&REQUEST_MAGIC[..], &(lines.len() as u32).to_le_bytes(), lines].concat()
 }
 
 /// Reads the lines of a request.
@@ -85,11 +83,11 @@ pub fn request(lines: &[u8]) -> Vec<u8> {
 /// # Errors
 /// If the bytes are no request, too many, or cannot be read to their end.
 pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
-    let (mut magic, mut size) = ([0; DOOR_MAGIC.len()], [0; 4]);
+    let (mut magic, mut size) = ([0; REQUEST_MAGIC.len()], [0; 4]);
     from.read_exact(&mut magic)?;
     from.read_exact(&mut size)?;
     let size = u32::from_le_bytes(size) as usize;
-    if magic != DOOR_MAGIC || size > LARGEST_REQUEST {
+    if magic != REQUEST_MAGIC || size > LARGEST_REQUEST {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut lines = vec![0; size];
@@ -114,7 +112,7 @@ pub const BY_HOOKS: &str = "by hooks: ";
 /// The prefix of [`STATUS`] if the profiler could not begin.
 pub const FAILED: &str = "error: ";
 
-/// The variable with the values to capture of each call: words of [`Captured`], separated by commas.
+/// The variable with the values to capture of each call: words of weave's `Captured`, separated by commas.
 pub const CAPTURE: &str = "ILINST_LIVE_CAPTURE";
 
 #[cfg(test)]
@@ -129,7 +127,7 @@ mod tests {
         for end in 0..sent.len() {
             assert!(read_request(&sent[..end]).is_err(), "{end} bytes");
         }
-        let too_large = [&DOOR_MAGIC[..], &(LARGEST_REQUEST as u32 + 1).to_le_bytes()].concat();
+        let too_large = [&REQUEST_MAGIC[..], &(LARGEST_REQUEST as u32 + 1).to_le_bytes()].concat();
         // The request is refused before its bytes are read or memory is allocated for them.
         assert_eq!(read_request((&too_large[..]).chain(io::repeat(0))).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(read_request(io::repeat(b'I')).unwrap_err().kind(), io::ErrorKind::InvalidData);

@@ -11,8 +11,6 @@ use std::{
     ptr::null_mut,
 };
 
-use instrument::live;
-
 #[link(name = "kernel32")]
 unsafe extern "system" {
     fn CreateNamedPipeW(
@@ -41,17 +39,17 @@ const ERROR_PIPE_CONNECTED: u32 = 535;
 /// The size of the pipe's input buffer in bytes.
 const BUFFER: u32 = 64 << 10;
 
-pub(super) struct Door {
+pub(super) struct RequestPipe {
     /// Zero-terminated.
     name: Vec<u16>,
     /// The pipe instance for the next client.
     pipe: File,
 }
 
-impl Door {
+impl RequestPipe {
     pub(super) fn open() -> io::Result<Self> {
         let random = RandomState::new().build_hasher().finish();
-        let name = format!(r"\\.\pipe\{}{}-{random:016x}", live::DOOR, std::process::id());
+        let name = format!(r"\\.\pipe\{}{}-{random:016x}", live::PIPE, std::process::id());
         let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
         Ok(Self { pipe: make(&name, FILE_FLAG_FIRST_PIPE_INSTANCE)?, name })
     }

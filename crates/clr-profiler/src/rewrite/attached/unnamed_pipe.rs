@@ -15,38 +15,36 @@ use std::{
     time::Duration,
 };
 
-use instrument::live;
-
 /// The delay before a retry: the system may be out of descriptors for a while.
 const UNTIL_BETTER: Duration = Duration::from_secs(1);
 
-pub(super) struct Door {
-    knocks: BufReader<File>,
+pub(super) struct RequestPipe {
+    messages: BufReader<File>,
     /// Held open so that readers of the pipe never see its end.
     _other_end: File,
     /// The memory file whose name holds the pipe's descriptor number.
     _name: OwnedFd,
 }
 
-impl Door {
+impl RequestPipe {
     pub(super) fn open() -> io::Result<Self> {
         let mut ends = [0; 2];
         // SAFETY: there is room for two descriptors.
         given(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
         // SAFETY: the descriptors are new and have no other owner.
-        let [knocks, other_end] = ends.map(|end| unsafe { File::from_raw_fd(end) });
-        let name = CString::new(format!("{}{}", live::DOOR, knocks.as_raw_fd()))?;
+        let [messages, other_end] = ends.map(|end| unsafe { File::from_raw_fd(end) });
+        let name = CString::new(format!("{}{}", live::PIPE, messages.as_raw_fd()))?;
         // SAFETY: the name is zero-terminated.
         let name = given(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
         // SAFETY: the descriptor is new and has no other owner.
         let name = unsafe { OwnedFd::from_raw_fd(name) };
-        Ok(Self { knocks: BufReader::new(knocks), _other_end: other_end, _name: name })
+        Ok(Self { messages: BufReader::new(messages), _other_end: other_end, _name: name })
     }
 
     /// The next request.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         loop {
-            match live::read_knock(&mut self.knocks).map(|path| request(&path)) {
+            match live::read_message(&mut self.messages).map(|path| request(&path)) {
                 Ok(Ok(lines)) => return Some(lines),
                 Ok(Err(_)) => {}
                 Err(_) => thread::sleep(UNTIL_BETTER),
@@ -80,24 +78,24 @@ mod tests {
 
     /// The targets of the process's descriptors, as a client sees them.
     #[test]
-    fn requests_come_through_the_door_and_nonsense_does_not() {
-        let mut door = Door::open().expect("a pipe");
+    fn requests_come_by_the_pipe_and_nonsense_does_not() {
+        let mut requests = RequestPipe::open().expect("a pipe");
         let links =
             fs::read_dir("/proc/self/fd").expect("it is there").flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-        let numbers: Vec<_> = links.filter_map(|link| live::door_of(&link.to_string_lossy())).collect();
-        assert_eq!(numbers, [door.knocks.get_ref().as_raw_fd() as u32]);
-        let folder = std::env::temp_dir().join(format!("ilinst-door-{}", std::process::id()));
+        let numbers: Vec<_> = links.filter_map(|link| live::pipe_of(&link.to_string_lossy())).collect();
+        assert_eq!(numbers, [requests.messages.get_ref().as_raw_fd() as u32]);
+        let folder = std::env::temp_dir().join(format!("ilinst-pipe-{}", std::process::id()));
         fs::create_dir(&folder).expect("it can be made");
         let file = folder.join("request");
         fs::write(&file, live::request(b"A=1")).expect("it can be written");
         let mut pipe = OpenOptions::new().write(true).open(format!("/proc/self/fd/{}", numbers[0])).expect("it can be opened");
-        let absent = live::knock(folder.join("absent").as_os_str().as_bytes()).expect("it is short");
-        for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &absent, &live::knock(b"/dev/zero").expect("it is short")] {
+        let absent = live::message(folder.join("absent").as_os_str().as_bytes()).expect("it is short");
+        for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &absent, &live::message(b"/dev/zero").expect("it is short")] {
             pipe.write_all(nonsense).expect("there is room");
         }
-        let knock = live::knock(file.as_os_str().as_bytes()).expect("it is short");
-        pipe.write_all(&knock).expect("there is room");
-        assert_eq!(door.next().expect("a request"), b"A=1");
+        let message = live::message(file.as_os_str().as_bytes()).expect("it is short");
+        pipe.write_all(&message).expect("there is room");
+        assert_eq!(requests.next().expect("a request"), b"A=1");
         fs::remove_dir_all(&folder).expect("it is there");
     }
 }
