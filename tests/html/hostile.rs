@@ -2,7 +2,6 @@
 
 use std::fs::File;
 
-use html::Page;
 use identity::Visible;
 use profile::{
     Profile,

@@ -20,7 +20,13 @@ use std::{
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
+use profile_format::{
+    NodeFlags,
+    chunk::HEADER as CHUNK_HEADER,
+    header::BLOCK,
+    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    statistics::SIZE as STATISTICS,
+};
 
 #[cfg(unix)]
 pub(crate) use self::cpu::cpu_time_of;
@@ -55,7 +61,7 @@ struct Memory {
     calls: Option<Box<ThreadCalls>>,
 }
 
-const ROOT: u32 = 1;
+const ROOT: u32 = NodeFlags::ROOT.bits();
 /// Nodes with more callees than this use the index.
 const MAX_WALK: u64 = 8;
 

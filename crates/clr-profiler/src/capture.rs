@@ -12,7 +12,7 @@ use std::sync::{
 };
 
 use instrument::live::Captured;
-use profile::calls::{How, Passing, kind, record as format, unread};
+use profile_format::{CallEnd, CallFlags, CallRecordKind, ParameterMode, UnreadReason, ValueKind, calls::NOT_SHOWN};
 
 use self::{calls::Frame, record::Record};
 use crate::{
@@ -47,7 +47,7 @@ const MAX_REFERENCES: usize = 6;
 /// The fields of a value are shown; the fields of those fields are not.
 const FIELDS: usize = 1;
 /// float32 and float64
-const FLOATS: [u8; 2] = [0x0C, 0x0D];
+const FLOATS: [u8; 2] = [ValueKind::Single.number(), ValueKind::Double.number()];
 /// The number of array elements that are kept.
 const MAX_ELEMENTS: usize = 4;
 
@@ -92,7 +92,7 @@ pub(crate) extern "C" fn on_leave(function: &'static Function, info: usize) {
     // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { hooks::called_at(info) };
     let now = call_tree::leave(function.method_id, called_at);
-    leave(function, How::Returned, info, now, called_at);
+    leave(function, CallEnd::Returned, info, now, called_at);
 }
 
 /// `FunctionTailcall3WithInfo`
@@ -100,13 +100,13 @@ pub(crate) extern "C" fn on_tailcall(function: &'static Function, info: usize) {
     // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { hooks::called_at(info) };
     let now = call_tree::leave(function.method_id, called_at);
-    leave(function, How::TailCall, 0, now, called_at);
+    leave(function, CallEnd::TailCall, 0, now, called_at);
 }
 
 /// Records that an exception has left a function's call, made at a stack pointer (0: unknown).
 pub(crate) fn unwind(function: &'static Function, now: i64, called_at: usize) {
     if is_on() {
-        leave(function, How::Exception, 0, now, called_at);
+        leave(function, CallEnd::Exception, 0, now, called_at);
     }
 }
 
@@ -122,18 +122,18 @@ pub(crate) fn end_within(now: i64, called_at: usize) {
 /// Ends the calls that cannot be open while a method runs that was called at this stack pointer.
 fn end_gone(calls: &mut ThreadCalls, called_at: usize, at: i64) {
     while let Some(frame) = calls.pop_gone(called_at) {
-        if let Some(record) = end_of(calls, &frame, How::Exception) {
+        if let Some(record) = end_of(calls, &frame, CallEnd::Exception) {
             record.end(at);
         }
     }
 }
 
 /// The record of a call's end; `None` if the call is not captured.
-fn end_of(calls: &mut ThreadCalls, frame: &Frame, how: How) -> Option<Record> {
+fn end_of(calls: &mut ThreadCalls, frame: &Frame, how: CallEnd) -> Option<Record> {
     // SAFETY: descriptions of functions are never freed.
     let instance = unsafe { frame.instance.as_ref() }?;
-    let mut record = calls.record(format::LEAVE, instance.number, frame.number)?;
-    record.has(how as u8);
+    let mut record = calls.record(CallRecordKind::Leave, instance.number, frame.number)?;
+    record.end_of(how);
     Some(record)
 }
 
@@ -173,7 +173,7 @@ fn enter(function: &'static Function, info: usize, called_at: usize) -> Option<R
     }
     let mut references = [0; MAX_REFERENCES];
     let number = calls.next_number();
-    let mut record = calls.record(format::ENTER, instance.number, number);
+    let mut record = calls.record(CallRecordKind::Enter, instance.number, number);
     if wants_arguments && let Some(record) = &mut record {
         capture.arguments(record, instance, found.ranges(), &mut references);
     }
@@ -181,7 +181,7 @@ fn enter(function: &'static Function, info: usize, called_at: usize) -> Option<R
     record
 }
 
-fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at: usize) {
+fn leave(function: &'static Function, how: CallEnd, info: usize, now: i64, called_at: usize) {
     let (Some(capture), Some(calls)) = (CAPTURE.get(), calls::of_thread()) else { return };
     let at = now - capture.start;
     if called_at != 0 {
@@ -190,11 +190,11 @@ fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at
     while let Some(frame) = calls.pop(function, called_at) {
         let is_it = std::ptr::eq(frame.function, function);
         // Those above it ended without an event.
-        let how = if is_it { how } else { How::Exception };
+        let how = if is_it { how } else { CallEnd::Exception };
         if let Some(mut record) = end_of(calls, &frame, how) {
             // SAFETY: descriptions of functions are never freed.
             let instance = unsafe { frame.instance.as_ref() };
-            if let Some(instance) = instance.filter(|_| how == How::Returned) {
+            if let Some(instance) = instance.filter(|_| how == CallEnd::Returned) {
                 capture.returned(&mut record, function, instance, info);
                 capture.after(&mut record, instance, &frame);
             }
@@ -207,8 +207,8 @@ fn leave(function: &'static Function, how: How, info: usize, now: i64, called_at
 }
 
 /// Whether a parameter may have a new value at the end of the call.
-fn is_looked_at_again(passing: Passing) -> bool {
-    matches!(passing, Passing::Ref | Passing::Out)
+fn is_looked_at_again(passing: ParameterMode) -> bool {
+    matches!(passing, ParameterMode::Ref | ParameterMode::Out)
 }
 
 /// A function with the generic arguments of a call.
@@ -341,14 +341,14 @@ impl Capture {
         if let Some(this) = &instance.this {
             let at = places.next(this);
             if self.captured.this {
-                record.has(format::THIS);
+                record.has(CallFlags::THIS);
                 self.put(record, this, at);
             }
         }
         if !self.captured.arguments {
             return;
         }
-        record.has(format::ARGUMENTS);
+        record.has(CallFlags::ARGUMENTS);
         let mut kept = references.iter_mut();
         for Parameter { passing, plan } in &instance.parameters {
             let at = places.next(plan);
@@ -358,8 +358,8 @@ impl Capture {
                 // SAFETY: an argument that is a reference is as large as an address.
                 *kept = at.map_or(0, |at| unsafe { read::<usize>(at) });
             }
-            if *passing == Passing::Out {
-                record.unread(unread::OUT);
+            if *passing == ParameterMode::Out {
+                record.unread(UnreadReason::Out);
             } else {
                 self.put(record, plan, at);
             }
@@ -371,7 +371,7 @@ impl Capture {
         let is_known = !self.has_first_register_alone || is_in_first_register(plan);
         let range = if is_known { self.runtime.leave_info(function.id, info) } else { None };
         let range = range.filter(|range| plan.size().is_none_or(|size| size <= range.length as usize));
-        record.has(format::RETURNED);
+        record.has(CallFlags::RETURNED);
         self.put(record, plan, range.map(|range| range.address));
     }
 
@@ -382,18 +382,18 @@ impl Capture {
         }
         let changed = instance.parameters.iter().filter(|parameter| is_looked_at_again(parameter.passing));
         for (index, parameter) in changed.enumerate() {
-            record.has(format::BY_REFERENCE);
+            record.has(CallFlags::BY_REFERENCE);
             let Plan::ByRef(plan) = &parameter.plan else {
-                record.unread(unread::UNKNOWN_TYPE);
+                record.unread(UnreadReason::UnknownType);
                 continue;
             };
             match frame.references.get(index) {
-                None => record.unread(unread::NO_ROOM),
-                Some(0) => record.unread(unread::NOT_FOUND),
+                None => record.unread(UnreadReason::NoRoom),
+                Some(0) => record.unread(UnreadReason::NotFound),
                 Some(at) if calls::is_on_stack(*at) || frame.suspensions == SUSPENSIONS.load(Relaxed) => {
                     self.put(record, plan, Some(*at));
                 }
-                Some(_) => record.unread(unread::MOVED),
+                Some(_) => record.unread(UnreadReason::Moved),
             }
         }
     }
@@ -403,7 +403,7 @@ impl Capture {
         match at {
             // SAFETY: the runtime reports that location, and the plan is for the value's type.
             Some(at) => record.whole(|record| unsafe { self.value(record, plan, at, FIELDS) }),
-            None => record.unread(unread::NOT_FOUND),
+            None => record.unread(UnreadReason::NotFound),
         }
     }
 
@@ -420,11 +420,11 @@ impl Capture {
                 Plan::Decimal => {
                     // In memory: flags, high, low, middle.
                     let [flags, high, low, middle]: [u32; 4] = read(at);
-                    record.byte(kind::DECIMAL)?;
+                    record.byte(ValueKind::Decimal)?;
                     [low, middle, high, flags].into_iter().try_for_each(|word| record.u32(word))
                 }
                 Plan::Enum { number, element, size } => {
-                    record.byte(kind::ENUM)?;
+                    record.byte(ValueKind::Enum)?;
                     record.u32(*number)?;
                     record.byte(*element)?;
                     record.copy(at, *size)
@@ -432,15 +432,15 @@ impl Capture {
                 Plan::Reference => self.object(record, read(at), depth),
                 Plan::Nullable { value_at, of, .. } => {
                     if read::<u8>(at) == 0 {
-                        return record.byte(kind::NULL);
+                        return record.byte(ValueKind::Null);
                     }
                     self.value(record, of, at + value_at, depth)
                 }
                 Plan::Struct { number, fields, .. } => {
-                    record.byte(kind::VALUE)?;
+                    record.byte(ValueKind::Struct)?;
                     record.u32(*number)?;
                     match fields.as_ref().filter(|_| depth > 0) {
-                        None => record.byte(kind::NOT_SHOWN),
+                        None => record.byte(NOT_SHOWN),
                         Some(fields) => {
                             record.byte(fields.len() as u8)?;
                             fields.iter().try_for_each(|field| {
@@ -450,9 +450,9 @@ impl Capture {
                     }
                 }
                 // A reference within a value may point to a variable that no longer exists.
-                Plan::ByRef(_) if depth < FIELDS => record.try_unread(unread::REFERENCE),
+                Plan::ByRef(_) if depth < FIELDS => record.try_unread(UnreadReason::Reference),
                 Plan::ByRef(to) => match read::<usize>(at) {
-                    0 => record.byte(kind::NULL),
+                    0 => record.byte(ValueKind::Null),
                     target => self.value(record, to, target, depth),
                 },
                 Plan::Unread { reason, .. } => record.try_unread(*reason),
@@ -465,13 +465,13 @@ impl Capture {
     unsafe fn object(&self, record: &mut Record, object: usize, depth: usize) -> Option<()> {
         use crate::plan::Class;
         if object == 0 {
-            return record.byte(kind::NULL);
+            return record.byte(ValueKind::Null);
         }
         let class = self.runtime.class_of_object(object).and_then(classes::of);
         // SAFETY: the runtime reports the class of the object.
         unsafe {
             match class {
-                None | Some(Class::Unknown) => record.try_unread(unread::UNKNOWN_TYPE),
+                None | Some(Class::Unknown) => record.try_unread(UnreadReason::UnknownType),
                 Some(Class::String) => {
                     let (length_at, units_at) = self.strings;
                     let length: u32 = read(object + length_at);
@@ -482,9 +482,9 @@ impl Capture {
                     let mut dimensions = [0; crate::info::MAX_RANK];
                     let dimensions = dimensions.get_mut(..*rank)?;
                     let Some(data) = self.runtime.array(object, dimensions) else {
-                        return record.try_unread(unread::NOT_FOUND);
+                        return record.try_unread(UnreadReason::NotFound);
                     };
-                    record.byte(kind::ARRAY)?;
+                    record.byte(ValueKind::Array)?;
                     record.u32(*number)?;
                     record.byte(*rank as u8)?;
                     dimensions.iter().try_for_each(|length| record.u32(*length))?;
@@ -494,11 +494,11 @@ impl Capture {
                     (0..shown).try_for_each(|index| self.value(record, element, data + index * size, depth - 1))
                 }
                 Some(Class::Object { number, fields }) => {
-                    record.byte(kind::OBJECT)?;
+                    record.byte(ValueKind::Object)?;
                     record.u32(*number)?;
                     record.u64(object as u64)?;
                     if depth == 0 {
-                        return record.byte(kind::NOT_SHOWN);
+                        return record.byte(NOT_SHOWN);
                     }
                     record.byte(fields.len() as u8)?;
                     fields
@@ -511,10 +511,10 @@ impl Capture {
                     let handle: usize = read(object + at);
                     match Some(handle).filter(|handle| handle & NO_CLASS == 0).and_then(classes::number) {
                         Some(number) => {
-                            record.byte(kind::TYPE)?;
+                            record.byte(ValueKind::Type)?;
                             record.u32(number)
                         }
-                        None => record.try_unread(unread::UNKNOWN_TYPE),
+                        None => record.try_unread(UnreadReason::UnknownType),
                     }
                 }
             }
@@ -536,7 +536,7 @@ mod tests {
 
     #[test]
     fn arguments_are_found_by_their_sizes() {
-        let unknown = Plan::Unread { reason: unread::UNKNOWN_LAYOUT, size: None };
+        let unknown = Plan::Unread { reason: UnreadReason::UnknownLayout, size: None };
         let three = [Plan::Reference, INT, INT];
         assert_eq!(places(&[(100, 8), (200, 4), (300, 4)], &three), [Some(100), Some(200), Some(300)]);
         // A range may hold several arguments.

@@ -16,15 +16,13 @@ use instrument::Framework;
 use memmap2::Mmap;
 use weave::{Options, Plan};
 
+use profile_format::NameKind;
+
 use crate::{
     info::{FLAT_LAYOUT, ModulePlace},
     profile_file::write_name,
     settings,
 };
-
-/// Kinds of name records.
-const METHOD: u8 = 2;
-const MODULE: u8 = 4;
 
 /// A module whose methods may be recorded.
 pub(crate) struct Module {
@@ -183,7 +181,7 @@ impl Module {
         let metadata = &self.loaded.metadata;
         let name = metadata.row(recorded).and_then(|row| metadata.name(row.name)).unwrap_or_default();
         let owner = metadata.owner(recorded).and_then(|owner| metadata.full_names().of(owner).ok());
-        write_name(METHOD, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
+        write_name(NameKind::Method, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
         Some(id)
     }
 
@@ -207,6 +205,6 @@ impl Module {
         about.extend(metadata.mvid().unwrap_or_default());
         let assembly = metadata.display_name();
         let name = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-        write_name(MODULE, &about, &[&assembly, &name, concat!("ilinst ", env!("CARGO_PKG_VERSION")), path]);
+        write_name(NameKind::Module, &about, &[&assembly, &name, concat!("ilinst ", env!("CARGO_PKG_VERSION")), path]);
     }
 }

@@ -8,7 +8,7 @@ use ecma335::{
     schema::{Constant, CustomAttribute, Field as FieldRow, TypeDef},
     signature::{Signature, TypeSig},
 };
-use profile::calls::{kind, unread};
+use profile_format::{UnreadReason, ValueKind};
 
 use crate::{
     descriptions,
@@ -50,7 +50,7 @@ pub(crate) enum Plan {
     ByRef(Box<Plan>),
     /// The value cannot be read; its size, if known.
     Unread {
-        reason: u8,
+        reason: UnreadReason,
         size: Option<usize>,
     },
 }
@@ -175,8 +175,8 @@ impl Plans {
         match of {
             Type::Element(element) => plain(*element),
             Type::ByRef(to) => Plan::ByRef(Box::new(self.plan(to, with_fields))),
-            Type::Pointer(_) | Type::Function(_) => Plan::Plain { kind: kind::POINTER, size: POINTER },
-            Type::Unknown(_) => Plan::Unread { reason: unread::UNKNOWN_TYPE, size: None },
+            Type::Pointer(_) | Type::Function(_) => Plan::Plain { kind: ValueKind::Pointer.number(), size: POINTER },
+            Type::Unknown(_) => Plan::Unread { reason: UnreadReason::UnknownType, size: None },
             Type::Array(..) => Plan::Reference,
             Type::Named(named) if !named.is_value => Plan::Reference,
             Type::Named(named) => {
@@ -185,7 +185,7 @@ impl Plans {
                 }
                 if let Some(element) = self.underlying(named) {
                     let Plan::Plain { kind, size } = plain(element) else {
-                        return Plan::Unread { reason: unread::UNKNOWN_TYPE, size: None };
+                        return Plan::Unread { reason: UnreadReason::UnknownType, size: None };
                     };
                     return Plan::Enum { number: self.number(of), element: kind, size };
                 }
@@ -211,7 +211,7 @@ impl Plans {
         };
         match known.or_else(aligned) {
             Some((value_at, size)) => Plan::Nullable { value_at, size, of: Box::new(plan) },
-            None => Plan::Unread { reason: unread::UNKNOWN_LAYOUT, size: None },
+            None => Plan::Unread { reason: UnreadReason::UnknownLayout, size: None },
         }
     }
 
@@ -417,9 +417,9 @@ impl Request {
 fn well_known(name: &str) -> Option<Plan> {
     Some(match name {
         "System.Decimal" => Plan::Decimal,
-        "System.DateTime" => Plan::Plain { kind: kind::DATE_TIME, size: 8 },
-        "System.TimeSpan" => Plan::Plain { kind: kind::TIME_SPAN, size: 8 },
-        "System.Guid" => Plan::Plain { kind: kind::GUID, size: 16 },
+        "System.DateTime" => Plan::Plain { kind: ValueKind::DateTime.number(), size: 8 },
+        "System.TimeSpan" => Plan::Plain { kind: ValueKind::TimeSpan.number(), size: 8 },
+        "System.Guid" => Plan::Plain { kind: ValueKind::Guid.number(), size: 16 },
         _ => return None,
     })
 }
@@ -433,8 +433,8 @@ fn plain(element: ElementType) -> Plan {
         E::I4 | E::U4 | E::R4 => 4,
         E::I8 | E::U8 | E::R8 => 8,
         E::I | E::U => POINTER,
-        E::TypedByRef => return Plan::Unread { reason: unread::TYPED_REFERENCE, size: Some(2 * POINTER) },
-        _ => return Plan::Unread { reason: unread::UNKNOWN_TYPE, size: None },
+        E::TypedByRef => return Plan::Unread { reason: UnreadReason::TypedReference, size: Some(2 * POINTER) },
+        _ => return Plan::Unread { reason: UnreadReason::UnknownType, size: None },
     };
     Plan::Plain { kind: element as u8, size }
 }

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use profile_format::{Command, PhaseKind};
+
 use crate::{
     api::mask,
     attached,
@@ -133,18 +135,14 @@ fn keep_house() {
 
 /// Executes a command of the tool.
 fn carry_out(command: u32, name: &str) -> bool {
-    const PAUSE: u32 = profile::Command::Pause as u32;
-    const RESUME: u32 = profile::Command::Resume as u32;
-    const RESET: u32 = profile::Command::Reset as u32;
-    const MARK: u32 = profile::Command::Mark as u32;
     let now = clock::now();
-    match command {
-        PAUSE if profile_file::pause(true, now) => pauses::begin(now),
-        RESUME if profile_file::pause(false, now) => pauses::end(now),
-        PAUSE | RESUME => {}
-        RESET => return phases::add("", phases::RESET, now),
-        MARK => return phases::add(name, phases::MARK, now),
-        _ => return false,
+    match Command::from_number(command) {
+        Some(Command::Pause) if profile_file::pause(true, now) => pauses::begin(now),
+        Some(Command::Resume) if profile_file::pause(false, now) => pauses::end(now),
+        Some(Command::Pause | Command::Resume) => {}
+        Some(Command::Reset) => return phases::add("", PhaseKind::Reset, now),
+        Some(Command::Mark) => return phases::add(name, PhaseKind::Mark, now),
+        None => return false,
     }
     true
 }

@@ -7,6 +7,7 @@ use std::{
 
 use instrument::Input;
 use profile::{End, Profile, SampleType, model::Mode};
+use report::{losses, missing_names};
 use weave::tracker::Mark;
 
 use crate::{
@@ -34,7 +35,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         let what = "the disk was full: the call paths that came last are missing, with their time";
         find(Code::DiskFull, path, what.into(), "ILINST_OUTPUT names a place with more room; ILINST_MAX_NODES makes it smaller");
     }
-    let losses = profile.losses();
+    let losses = losses(profile);
     if losses.muted > 0 {
         let what = format!("{} call paths were called too often to be timed, and only counted from then on", losses.muted);
         find(Code::Muted, path, what, "start without ILINST_AUTOMUTE, or skip these methods with --exclude");
@@ -54,7 +55,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         let what = "only calls were counted: there are no times and no callers";
         find(Code::CountOnly, path, what.into(), "start without ILINST_MODE=count");
     }
-    if let Some(missing) = profile.missing_names() {
+    if let Some(missing) = missing_names(profile) {
         find(Code::NoNames, path, missing, "ilinst report --symbols DIR");
     }
     if folder_name(path).is_some_and(|name| name.starts_with(FALLBACK)) {

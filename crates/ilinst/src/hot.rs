@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use profile::{Profile, report::SortBy};
+use profile::{
+    Profile,
+    rows::{Row, SortBy},
+};
 use weave::{Pattern, Rule};
 
 use crate::{failure::Failure, profiles};
@@ -58,7 +61,7 @@ fn left_alone(include: Vec<Pattern>, exclude: Vec<Pattern>) -> Rule {
 /// The methods that are noise, or those that matter, in an order that does not depend on times.
 fn patterns(profile: &Profile, are_noise: bool) -> anyhow::Result<Vec<Pattern>> {
     let rows = profile.rows(SortBy::default());
-    let took = |row: &profile::report::Row<'_>| row.total_ms + row.waiting_ms;
+    let took = |row: &Row<'_>| row.total_ms + row.waiting_ms;
     let least = SHARE * rows.iter().map(took).fold(0.0, f64::max);
     let chosen = rows.iter().filter(|row| if are_noise { row.mostly_probe || row.muted } else { took(row) >= least });
     let names = chosen.filter_map(|row| profile.functions.get(row.function)?.name.as_ref());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-use profile::layout::{CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
+use profile_format::{bucket, chunk, node, statistics, tree};
 
 use super::Memory;
 use crate::clock;
@@ -40,7 +40,7 @@ pub(super) struct Statistics {
     pub(super) min: i64,
     pub(super) max: i64,
     pub(super) count: u64,
-    pub(super) buckets: [u32; BUCKETS],
+    pub(super) buckets: [u32; statistics::BUCKETS],
 }
 
 /// A tree; it follows the header of its first chunk.
@@ -76,10 +76,29 @@ pub(crate) struct Tree {
     pub(super) events: [u64; 2],
 }
 
-const _: () = assert!(size_of::<Node>() == NODE && size_of::<Statistics>() == STATISTICS);
-const _: () = assert!(CHUNK_HEADER + size_of::<Tree>() == FIRST_NODE);
+/// Checks that fields lie at the offsets of the format.
+macro_rules! check_offsets {
+    ($($structure:ident: $layout:ident { $($field:ident: $offset:ident),* })*) => {
+        $(const _: () = assert!(size_of::<$structure>() == $layout::SIZE);
+        $(const _: () = assert!(std::mem::offset_of!($structure, $field) == $layout::$offset);)*)*
+    };
+}
+check_offsets! {
+    Node: node {
+        method_id: METHOD_ID_AT, caller: CALLER_AT, start: START_AT, calls: CALLS_AT, total: TOTAL_AT, leaves: LEAVES_AT,
+        statistics: STATISTICS_AT, flags: FLAGS_AT, exceptions: EXCEPTIONS_AT, exception_type: EXCEPTION_TYPE_AT,
+        number: NUMBER_AT, detached: DETACHED_AT, async_record: ASYNC_RECORD_AT, cold_statistics: COLD_STATISTICS_AT,
+        frame: CPU_AT
+    }
+    Statistics: statistics { first: FIRST_AT, min: MIN_AT, max: MAX_AT, count: COUNT_AT, buckets: BUCKETS_AT }
+    Tree: tree {
+        current: CURRENT_AT, root: ROOT_AT, threads: THREADS_AT, lost_calls: LOST_CALLS_AT, bad_leaves: BAD_TOKENS_AT,
+        frame: FRAME_AT, overflow_root: OVERFLOW_ROOT_AT, cpu_time: CPU_AT, started: STARTED_AT,
+        managed_thread_id: MANAGED_THREAD_AT, run_delay: RUN_DELAY_AT
+    }
+}
+const _: () = assert!(chunk::HEADER + size_of::<Tree>() == node::FIRST_AT);
 
-const BUCKETS: usize = 120;
 /// The finest resolution of histograms is 1/30,000,000 s.
 const FINEST_PER_SECOND: u64 = 30_000_000;
 
@@ -127,42 +146,5 @@ impl Statistics {
         self.max = self.max.max(ticks);
         self.count += 1;
         self.buckets[bucket(ticks.max(0) as u64 >> SHIFT.load(Relaxed))] += 1;
-    }
-}
-
-/// The bucket of a value: four buckets per power of two.
-#[inline]
-fn bucket(value: u64) -> usize {
-    if value < 4 {
-        return value as usize;
-    }
-    let exponent = value.ilog2() as usize;
-    (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_are_as_the_format_says() {
-        let expected = [
-            (0, 0),
-            (1, 1),
-            (3, 3),
-            (4, 4),
-            (5, 5),
-            (7, 7),
-            (8, 8),
-            (9, 8),
-            (10, 9),
-            (15, 11),
-            (16, 12),
-            (1023, 35),
-            (1024, 36),
-            (1 << 30, 116),
-            (u64::MAX, 119),
-        ];
-        expected.iter().for_each(|(value, number)| assert_eq!(bucket(*value), *number, "{value}"));
     }
 }

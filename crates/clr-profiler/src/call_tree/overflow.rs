@@ -22,7 +22,7 @@ pub(super) struct Overflowed {
 }
 
 /// The flag of the overflow root and its children.
-pub(super) const OVERFLOW: u32 = 4;
+pub(super) const OVERFLOW: u32 = profile_format::NodeFlags::OVERFLOW.bits();
 
 /// Records the start of a call on a path without a node. Returns the time.
 ///

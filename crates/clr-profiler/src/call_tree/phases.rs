@@ -2,7 +2,13 @@
 
 use std::collections::HashMap;
 
-use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE};
+use profile_format::{
+    PhaseKind,
+    chunk::HEADER as CHUNK_HEADER,
+    header::BLOCK,
+    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    phase::{CLOCK_AT, COUNT_AT, DETAILS, ENTRY, KIND_AT},
+};
 
 use super::{
     ROOT,
@@ -12,23 +18,14 @@ use super::{
 };
 use crate::profile_file::{self, Chunk, ChunkKind};
 
-/// A phase with a name begins.
-pub(crate) const MARK: u32 = 1;
-/// The whole profile begins anew.
-pub(crate) const RESET: u32 = 2;
-
-const CLOCK_AT: usize = 40;
-const KIND_AT: usize = 48;
-const COUNT_AT: usize = 52;
-const ENTRY: usize = 32;
 /// The number of values at the start of a node's details.
-const DETAILS_HEAD: usize = 9;
+const DETAILS_HEAD: usize = DETAILS / 8;
 /// No thread has more open calls. A deeper path is one that changes while it is read.
 const MAX_DEPTH: usize = 1_000_000;
 
 /// Writes a mark or reset. Calls continue meanwhile, so each node is read at its own moment. Returns whether there
 /// was room.
-pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
+pub(crate) fn add(name: &str, kind: PhaseKind, now: i64) -> bool {
     let chunks = profile_file::chunks_of(ChunkKind::Nodes);
     let mut nodes = Vec::new();
     let mut open = HashMap::new();
@@ -79,7 +76,7 @@ pub(crate) fn add(name: &str, what: u32, now: i64) -> bool {
         unsafe {
             put(phase, CHUNK_HEADER, &bytes);
             put(phase, CLOCK_AT, &now.to_le_bytes());
-            put(phase, KIND_AT, &what.to_le_bytes());
+            put(phase, KIND_AT, &kind.number().to_le_bytes());
             put(phase, COUNT_AT, &count.to_le_bytes());
         }
     };
