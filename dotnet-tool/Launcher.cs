@@ -1,4 +1,4 @@
-// What `dotnet tool` runs: it wants an assembly to begin with. This one finds the tool for the machine beside itself, and
+// `dotnet tool` runs this: it wants an assembly to begin with. This one finds the tool for the machine beside itself, and
 // becomes it; on Windows, where no program can become another, it waits for it.
 using System;
 using System.Diagnostics;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use tests::{Runtime, ilinst, instrument, profile_in, require, root, sample, scratch};
 
 #[test]

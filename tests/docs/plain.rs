@@ -14,7 +14,7 @@ use crate::links::prose;
 /// Sentences of more than [`LONGEST`] words, in documents.
 const LONG_SENTENCES: usize = 8;
 /// Comment lines that begin with a relative clause.
-const RELATIVE_CLAUSES: usize = 31;
+const RELATIVE_CLAUSES: usize = 3;
 /// Words of a sentence.
 const LONGEST: usize = 30;
 /// The words of the README.

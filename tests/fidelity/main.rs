@@ -117,7 +117,7 @@ fn the_manifest_of_several_modules_holds_their_new_hashes() {
     let output = Command::new(&mono).arg("woven/main.exe").current_dir(&folder).output().expect("it starts");
     assert_eq!(said(&output), ("42\n".into(), String::new(), Some(6)));
     let profile = profile_in(&folder);
-    let rows = profile.rows(profile::report::SortBy::Name);
+    let rows = profile.rows(profile::rows::SortBy::Name);
     let calls = |name: &str| rows.iter().find(|row| row.raw_name.as_deref() == Some(name)).map(|row| row.calls);
     assert_eq!((calls("Program::Main"), calls("Part::Twice")), (Some(1), Some(1)));
     // Instrumenting the assembly with the manifest alone copies its module.
@@ -175,7 +175,7 @@ fn an_application_runs_woven_from_its_folder() {
         let work = scratch(&format!("application-placed-{}", runtime.name.replace(' ', "-")));
         let start = |folder: &Path| said(&runtime.program(&folder.join("app.exe"), &work).output().expect("the runtime starts"));
         assert_eq!(start(&app), start(&placed), "{}", runtime.name);
-        assert_eq!(profile_in(&work).rows(profile::report::SortBy::Name).len(), 1);
+        assert_eq!(profile_in(&work).rows(profile::rows::SortBy::Name).len(), 1);
     }
     for (mode, signed) in [("finally", true), ("return", false)] {
         let woven = folder.join(format!("woven-{mode}"));
@@ -201,9 +201,9 @@ fn an_application_runs_woven_from_its_folder() {
                 let by_host = |host: &Path| said(&runtime.host(host, &work).output().expect("the host starts"));
                 assert_eq!(by_host(&app.join("app")), before);
                 assert_eq!(by_host(&woven.join("app")), before);
-                assert_eq!(profile_in(&work).rows(profile::report::SortBy::Name).len(), 3);
+                assert_eq!(profile_in(&work).rows(profile::rows::SortBy::Name).len(), 3);
             }
-            let rows = profile.rows(profile::report::SortBy::Name);
+            let rows = profile.rows(profile::rows::SortBy::Name);
             for (name, calls) in [("App::Main", 1), ("Plain::Sum", 1), ("Signed::Square", 3)] {
                 let row = rows.iter().find(|row| row.raw_name.as_deref() == Some(name));
                 assert_eq!(row.map(|row| row.calls), Some(calls), "{name} on {}", runtime.name);

@@ -37,7 +37,7 @@ impl Layout {
         let (callees, mut from, mut depth) = (tree.callees(), vec![0.0; own.len()], vec![1; own.len()]);
         for caller in std::iter::once(None).chain((0..own.len()).map(Some)) {
             let mut next = caller.map_or(0.0, |caller| from[caller]);
-            let mut below = callees.of(caller).to_vec();
+            let mut below = callees.called_by(caller).to_vec();
             below.sort_by_key(|index| std::cmp::Reverse(total[*index]));
             for index in below {
                 (from[index], depth[index]) = (next, caller.map_or(1, |caller| depth[caller] + 1));

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 
-use html::Page;
 use names::Visible;
 use profile::{
     Profile,

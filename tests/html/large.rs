@@ -54,7 +54,7 @@ fn a_hundred_thousand_paths_are_shown() {
     let page = scratch("html-large").join("large.html");
     let profile = large(PATHS);
     let mut file = std::fs::File::create(&page).expect("it can be made");
-    html::Page::report(&profile, &[]).write(&mut file).expect("it can be written");
+    report::html::Page::report(&profile, &[]).write(&mut file).expect("it can be written");
     let Some(mut browser) = Browser::start("large", 1400, 900) else { return };
     browser.open(&page, "");
     browser.settle();

@@ -1,6 +1,6 @@
 //! The table, the tree, callers and callees, threads and phases.
 
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use serde_json::Value;
 
 use crate::{SHOP, Shown, count, percent, time};

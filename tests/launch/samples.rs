@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use tests::{Runtime, profile_in, said, sample, without_places};
 
 use crate::{Work, has_woven, output};

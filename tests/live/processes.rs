@@ -9,7 +9,7 @@ use super::{
     attach::{attach, attached},
     *,
 };
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use tests::step;
 
 /// A program of the tests of woven ones.
@@ -178,7 +178,7 @@ fn counts_in_the_file_are_looked_at_before_they_are_used() {
             command("pause", &[]);
             command("resume", &[]);
             // How much is in use of the chunks of names, of nodes, and of what comes behind.
-            for at in (1..4).map(|block| block * profile::layout::BLOCK as u64) {
+            for at in (1..4).map(|block| block * profile_format::header::BLOCK as u64) {
                 file.write_all_at(&count.to_le_bytes(), at + 32).expect("it can be written");
             }
             command("mark", &["phase"]);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use profile::{End, Profile, report::SortBy};
+use profile::{End, Profile, rows::SortBy};
 use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, sample, scratch};
 
 use crate::{MODES, assert_balanced, compare_counts, run_with, tree};

@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command},
 };
 
-use profile::{End, Profile, report::SortBy};
+use profile::{End, Profile, rows::SortBy};
 use tests::{Mounted, Runtime, end_of, give_away, instrument, require, root, said, scratch, skip_part, until, waiting};
 
 #[test]

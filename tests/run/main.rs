@@ -36,7 +36,7 @@ use std::{
 };
 
 use names::{Part, source_name};
-use profile::{End, Profile, report::SortBy};
+use profile::{End, Profile, rows::SortBy};
 use tests::{Runtime, instrument, profile_in, said, sample, scratch, without_places};
 
 const MODES: [&str; 2] = ["finally", "return"];
@@ -102,7 +102,7 @@ fn profile_counts(profile: &Profile) -> BTreeMap<String, (u64, u64, u64)> {
     rows.iter().map(|row| (key(row), (row.calls, row.leaves, row.open))).filter(|(key, _)| !key.starts_with("Count")).collect()
 }
 
-fn key(row: &profile::report::Row<'_>) -> String {
+fn key(row: &profile::rows::Row<'_>) -> String {
     format!("{} {}", row.raw_name.as_deref().expect("every method is named"), row.token)
 }
 

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use tests::{References, Runtime, compile, ilinst, profile_in, require, root, said, sample, scratch};
 
 use crate::MODES;

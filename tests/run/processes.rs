@@ -9,7 +9,8 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-use profile::{End, layout::BLOCK};
+use profile::End;
+use profile_format::header::BLOCK;
 use tests::{Runtime, ilinst, said, scratch, step, until, waiting};
 
 use crate::lifetime::{Program, calls, counts, profiles, read};

@@ -11,7 +11,7 @@ use ecma335::{
     Image, Metadata, Rid, Table,
     schema::{AssemblyRef, MemberRef, MethodDef, TypeDef, TypeRef},
 };
-use profile::{Profile, report::SortBy};
+use profile::{Profile, rows::SortBy};
 use tests::{
     Runtime, browser_program, ilinst, instrument, profile_in, put_browser_net, require, said, sample, scratch, set_cell,
 };

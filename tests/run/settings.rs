@@ -9,7 +9,7 @@ use std::{
     process::{Command, Output},
 };
 
-use profile::{CallTree, End, Profile, report::SortBy};
+use profile::{CallTree, End, Profile, rows::SortBy};
 use tests::{Runtime, ilinst, instrument, said, sample, scratch};
 
 use crate::tree;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, process::Command};
 
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use tests::{Runtime, instrument, profile_in, require, root, said, sample, scratch};
 
 use crate::MODES;

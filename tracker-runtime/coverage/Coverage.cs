@@ -14,7 +14,7 @@ namespace Ilinst
     /// <summary>
     /// The preset <c>coverage</c>: how often each woven method was called. At the end of the program they are in
     /// <c>PROGRAM-PID.coverage.tsv</c> in the folder it was started in, or the file that ILINST_COVERAGE names: calls, a tab, the method.
-    /// What is not in it was not called; the manifest beside the woven file has all.
+    /// Methods that it lacks were not called; the manifest beside the woven file has all.
     /// </summary>
     public static class Coverage
     {

@@ -9,7 +9,7 @@ using Mono.Cecil.Cil;
 using Mono.Collections.Generic;
 
 /// <summary>
-/// What <c>ilinst instrument</c> does to an assembly, by Mono.Cecil: the same three calls at the same places of each method
+/// The work of <c>ilinst instrument</c>, by Mono.Cecil: the same three calls at the same places of each method
 /// with a body, short branches where they fit, and the PDB that goes with it. <c>cargo xtask bench</c> compares the two.
 /// </summary>
 internal sealed class CecilWeave

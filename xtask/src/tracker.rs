@@ -20,6 +20,9 @@ const ASSEMBLIES: [(&str, &str, Against); 4] = [
     ("dotnet-tool", "bin/ilinst.dll", Against::Oldest),
 ];
 
+/// The constants of the profile's format in C#.
+const FORMAT: &str = "tracker-runtime/File/Format.cs";
+
 /// The reference assemblies to compile against.
 #[derive(Clone, Copy)]
 enum Against {
@@ -33,6 +36,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &["--check"])?;
     let toolchain = Toolchain::prepare(Tier::Default);
     if arguments.is_empty() {
+        fs::write(root().join(FORMAT), profile_format::csharp())?;
         return ASSEMBLIES
             .iter()
             .try_for_each(|(folder, dll, of)| build(&toolchain, folder, &root().join(folder).join(dll), *of));

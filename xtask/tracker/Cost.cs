@@ -7,7 +7,7 @@ using System.Threading;
 using System.Threading.Tasks;
 
 /// <summary>
-/// What calls cost, woven or not. Prints `NAME figure figure ...`: a figure for each turn, in ns of the threads' CPU time a call.
+/// The cost of calls, woven or not. Prints `NAME figure figure ...`: a figure for each turn, in ns of the threads' CPU time a call.
 /// Arguments: how many threads, and of what. What is measured is woven, the loops around are not short.
 /// </summary>
 static class Cost
@@ -108,7 +108,7 @@ static class Cost
         {
             sink ^= Fib(22);
         }
-        // What is left of the calls that were asked for.
+        // The rest of the calls that were asked for.
         for (int i = calls / 57313 * 57313; i < calls; i++)
         {
             sink ^= Fib(1);

@@ -19,7 +19,15 @@ use std::{
 };
 
 use memmap2::{MmapMut, MmapOptions};
-use profile::layout::{self, BLOCK, CHUNK_HEADER};
+pub(crate) use profile_format::ChunkKind;
+use profile_format::{
+    NameKind,
+    chunk::HEADER as CHUNK_HEADER,
+    control,
+    header::{self as layout, BLOCK, MAX_STRING as MAX_HEADER_STRING},
+    names::MAX_STRING,
+    node,
+};
 
 use crate::process::forked;
 
@@ -33,18 +41,6 @@ pub(crate) struct Chunk {
     tree_number: u64,
     /// The number of used bytes.
     pub(crate) used: AtomicU64,
-}
-
-/// The kind of a chunk's content.
-#[derive(Clone, Copy)]
-pub(crate) enum ChunkKind {
-    Nodes = 1,
-    Names = 2,
-    Statistics = 3,
-    Phase = 6,
-    Descriptions = 9,
-    Calls = 10,
-    PhaseDetails = 11,
 }
 
 /// Facts about the whole run, in the file's header.
@@ -63,16 +59,16 @@ pub(crate) struct Start<'s> {
 
 /// Flags of the header.
 pub(crate) mod flag {
-    pub(crate) const CLEAN_EXIT: u32 = 1;
-    pub(crate) const UNHANDLED_EXCEPTION: u32 = 2;
-    pub(crate) const NAMES_COMPLETE: u32 = 4;
-    pub(crate) const INCOMPLETE: u32 = 32;
+    use profile_format::HeaderFlags;
+
+    pub(crate) const CLEAN_EXIT: u32 = HeaderFlags::CLEAN_EXIT.bits();
+    pub(crate) const UNHANDLED_EXCEPTION: u32 = HeaderFlags::UNHANDLED_EXCEPTION.bits();
+    pub(crate) const NAMES_COMPLETE: u32 = HeaderFlags::NAMES_COMPLETE.bits();
+    pub(crate) const DISK_FULL: u32 = HeaderFlags::DISK_FULL.bits();
 }
 
 const FIRST_SIZE: usize = 256 << 10;
 const LARGEST_SIZE: usize = 4 << 20;
-/// The maximum length of strings in name records, in bytes.
-const MAX_STRING: usize = 4096;
 /// The time from year 1 to 1970, in 100 ns.
 const UNIX_EPOCH: u64 = 621_355_968_000_000_000;
 
@@ -237,11 +233,11 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 fn fill(header: &mut [u8], start: &Start<'_>) {
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    put(layout::VERSION_AT, &2_u32.to_le_bytes());
+    put(layout::VERSION_AT, &layout::VERSION.to_le_bytes());
     put(layout::PID_AT, &std::process::id().to_le_bytes());
     put(layout::POINTER_SIZE_AT, &(size_of::<usize>() as u32).to_le_bytes());
-    put(layout::HEADER_SIZE_AT, &(BLOCK as u32).to_le_bytes());
-    put(layout::TICKS_AT, &start.ticks_per_second.to_le_bytes());
+    put(layout::SIZE_AT, &(BLOCK as u32).to_le_bytes());
+    put(layout::TICKS_PER_SECOND_AT, &start.ticks_per_second.to_le_bytes());
     put(layout::START_AT, &start.now.to_le_bytes());
     put(layout::END_AT, &start.now.to_le_bytes());
     put(layout::TIME_AT, &(UNIX_EPOCH + (time.as_nanos() / 100) as u64).to_le_bytes());
@@ -250,12 +246,12 @@ fn fill(header: &mut [u8], start: &Start<'_>) {
     put(layout::CPU_AT, &(-1_i64).to_le_bytes());
     let mut at = layout::STRINGS_AT;
     for text in start.strings {
-        let text = cut(text, 1200);
+        let text = cut(text, MAX_HEADER_STRING);
         put(at, &(text.len() as u32).to_le_bytes());
         put(at + 4, text.as_bytes());
         at += 4 + text.len();
     }
-    put(0, layout::MAGIC);
+    put(layout::MAGIC_AT, &layout::MAGIC.to_le_bytes());
 }
 
 /// A chunk, zeroed after its header, with this number of used bytes.
@@ -278,7 +274,7 @@ pub(crate) fn chunks_of(kind: ChunkKind) -> Vec<*mut Chunk> {
     let profile = profile();
     let all = profile.iter().flat_map(|profile| &profile.chunks).copied();
     // SAFETY: chunks stay mapped.
-    all.filter(|chunk| unsafe { (**chunk).kind.load(Relaxed) } == kind as u32).collect()
+    all.filter(|chunk| unsafe { (**chunk).kind.load(Relaxed) } == kind.number()).collect()
 }
 
 /// Whether a chunk begins at this address.
@@ -292,13 +288,13 @@ pub(crate) fn take_first(tree_number: u64) -> Option<*mut Chunk> {
     let profile = profile.as_mut()?;
     let chunk: *mut Chunk = profile.take_blocks(1)?.cast();
     let tree = (chunk.addr() + CHUNK_HEADER) as u64;
-    profile.describe(chunk, ChunkKind::Nodes, tree, tree_number, layout::FIRST_NODE);
+    profile.describe(chunk, ChunkKind::Nodes, tree, tree_number, node::FIRST_AT);
     Some(chunk)
 }
 
 /// Writes a name record: its kind, its subject, and strings.
-pub(crate) fn write_name(kind: u8, about: &[u8], strings: &[&str]) {
-    let mut record = vec![kind];
+pub(crate) fn write_name(kind: NameKind, about: &[u8], strings: &[&str]) {
+    let mut record = vec![kind.number()];
     record.extend(about);
     strings.iter().for_each(|text| put_string(&mut record, text));
     write_record(RecordKind::Name, &record);
@@ -382,16 +378,16 @@ pub(crate) fn record_progress(now: i64, cpu: Option<i64>) {
 /// Control fields of the header start here: the number of the last command, the command, the number of the last
 /// completed one, whether recording is paused, a name, and the number of the last started command. A client that
 /// cancels a command reads the latter afterwards.
-const COMMANDED: usize = layout::CONTROL_AT;
-const COMMAND: usize = COMMANDED + 4;
-const CARRIED_OUT: usize = COMMANDED + 8;
-const STATE: usize = COMMANDED + 12;
-const NAME: usize = COMMANDED + 16;
-const BEGUN: usize = NAME + 4 + MAX_NAME;
-const MAX_NAME: usize = profile::Control::MAX_NAME;
+const COMMANDED: usize = layout::CONTROL_AT + control::SEQUENCE_AT;
+const COMMAND: usize = layout::CONTROL_AT + control::COMMAND_AT;
+const CARRIED_OUT: usize = layout::CONTROL_AT + control::ACKNOWLEDGED_AT;
+const STATE: usize = layout::CONTROL_AT + control::PAUSED_AT;
+const NAME: usize = layout::CONTROL_AT + control::NAME_AT;
+const BEGUN: usize = layout::CONTROL_AT + control::BEGUN_AT;
+const MAX_NAME: usize = control::MAX_NAME;
 /// The maximum number of pauses with times.
-const PAUSES: usize = 8192;
-const MAX_PAUSES: i64 = 2000;
+const PAUSES: usize = layout::PAUSES_AT;
+const MAX_PAUSES: i64 = layout::MAX_PAUSES as i64;
 
 /// Executes a new command, with its name, if there is one.
 pub(crate) fn execute_command(carry_out: impl FnOnce(u32, &str) -> bool) {
@@ -453,13 +449,12 @@ pub(crate) fn record_pause(is_paused: bool, now: i64) -> bool {
 /// Records the overhead per call in ticks: inside a call's own time, outside it, and the part for reading the clock.
 pub(crate) fn set_cost(inside: f64, outside: f64, clock: f64) {
     if let Some(profile) = profile().as_ref() {
-        for (at, cost) in [(layout::PROBE_INSIDE_AT, inside), (layout::PROBE_OUTSIDE_AT, outside), (COST_OF_CLOCK_AT, clock)] {
+        for (at, cost) in [(layout::PROBE_INSIDE_AT, inside), (layout::PROBE_OUTSIDE_AT, outside), (layout::CLOCK_READ_AT, clock)]
+        {
             header_i64(profile.header, at).store(cost.to_bits() as i64, Relaxed);
         }
     }
 }
-
-const COST_OF_CLOCK_AT: usize = layout::PROBE_OUTSIDE_AT + 8;
 
 /// Sets and clears flags.
 pub(crate) fn change_flags(set: u32, clear: u32) {
@@ -501,7 +496,7 @@ impl Profile {
             (*chunk).tree_number = tree_number;
             (*chunk).used.store(used as u64, Relaxed);
             // Written last, as readers may run at the same time.
-            (*chunk).kind.store(kind as u32, Release);
+            (*chunk).kind.store(kind.number(), Release);
         }
         self.chunks.push(chunk);
     }
@@ -512,7 +507,7 @@ impl Profile {
         if self.end.addr() - self.next.addr() < size && (self.is_full || self.grow(size).is_err()) {
             if !self.is_full {
                 self.is_full = true;
-                self.change_flags(flag::INCOMPLETE, 0);
+                self.change_flags(flag::DISK_FULL, 0);
             }
             return None;
         }

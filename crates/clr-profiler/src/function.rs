@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Acquire, Ordering::Release},
 };
 
-use profile::calls::Passing;
+use profile_format::{ParameterMode, UnreadReason};
 
 use crate::abi::runtime::Id;
 
@@ -48,7 +48,7 @@ pub(crate) struct Instance {
 
 #[derive(Debug)]
 pub(crate) struct Parameter {
-    pub(crate) passing: Passing,
+    pub(crate) passing: ParameterMode,
     pub(crate) layout: ValueLayout,
 }
 
@@ -129,7 +129,7 @@ pub(crate) enum ValueLayout {
     ByRef(Box<ValueLayout>),
     /// The value cannot be read; its size, if known.
     Unread {
-        reason: u8,
+        reason: UnreadReason,
         size: Option<usize>,
     },
 }

@@ -2,14 +2,13 @@
 
 use std::{ffi::c_void, path::PathBuf};
 
+use profile_format::{Command, PhaseKind};
+
 use crate::{
     abi::runtime::Runtime,
     file::{self, Start},
     process::{clock, settings},
-    tree::{
-        self, pauses,
-        phases::{self, PhaseKind},
-    },
+    tree::{self, pauses, phases},
 };
 
 /// The interface that was passed, if the launcher has this profiler's version.
@@ -52,18 +51,14 @@ fn name_of(runtime: Runtime) -> String {
 
 /// Executes a command of the tool.
 fn execute(command: u32, name: &str) -> bool {
-    const PAUSE: u32 = profile::Command::Pause as u32;
-    const RESUME: u32 = profile::Command::Resume as u32;
-    const RESET: u32 = profile::Command::Reset as u32;
-    const MARK: u32 = profile::Command::Mark as u32;
     let now = clock::now();
-    match command {
-        PAUSE if file::record_pause(true, now) => pauses::pause(now),
-        RESUME if file::record_pause(false, now) => pauses::resume(now),
-        PAUSE | RESUME => {}
-        RESET => return phases::add_phase("", PhaseKind::Reset, now),
-        MARK => return phases::add_phase(name, PhaseKind::Mark, now),
-        _ => return false,
+    match Command::from_number(command) {
+        Some(Command::Pause) if file::record_pause(true, now) => pauses::pause(now),
+        Some(Command::Resume) if file::record_pause(false, now) => pauses::resume(now),
+        Some(Command::Pause | Command::Resume) => {}
+        Some(Command::Reset) => return phases::add_phase("", PhaseKind::Reset, now),
+        Some(Command::Mark) => return phases::add_phase(name, PhaseKind::Mark, now),
+        None => return false,
     }
     true
 }

@@ -8,6 +8,7 @@ use std::{
 use instrument::Input;
 use names::Mark;
 use profile::{End, Profile, SampleType, model::Mode};
+use report::{losses, missing_names};
 
 use crate::{
     finding::{Code, Finding},
@@ -34,7 +35,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         let what = "the disk was full: the call paths that came last are missing, with their time";
         find(Code::DiskFull, path, what.into(), "ILINST_OUTPUT names a place with more room; ILINST_MAX_NODES makes it smaller");
     }
-    let losses = profile.losses();
+    let losses = losses(profile);
     if losses.overflow > 0 {
         let what = format!("{} calls beyond the limit of {} call paths have no callers", losses.overflow, profile.max_nodes);
         find(Code::Limit, path, what, "ILINST_MAX_NODES raises the limit");
@@ -50,7 +51,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
         let what = "only calls were counted: there are no times and no callers";
         find(Code::CountOnly, path, what.into(), "start without ILINST_MODE=count");
     }
-    if let Some(missing) = profile.missing_names() {
+    if let Some(missing) = missing_names(profile) {
         find(Code::NoNames, path, missing, "ilinst report --symbols DIR");
     }
     if folder_name(path).is_some_and(|name| name.starts_with(FALLBACK)) {

@@ -22,7 +22,7 @@ use crate::{
 
 /// How often it is looked at what the program has loaded.
 const PERIOD: Duration = Duration::from_millis(10);
-/// Where the tracker says what it does (tracker-runtime/Log.cs).
+/// Where the tracker says what it does (tracker-runtime/Platform/Log.cs).
 const LOG: &str = "ILINST_LOG";
 /// How much of a hash is shown, in hex digits.
 const SHORT_HASH: usize = 12;

@@ -12,7 +12,15 @@ use crate::{
 /// The upper bound of table numbers, exclusive.
 const TABLES: usize = 64;
 /// The maximum number of columns of a table.
-pub(crate) const COLUMNS: usize = 9;
+pub(crate) const COLUMNS: usize = {
+    let (mut most, mut table) = (0, 0);
+    while table < Table::ALL.len() {
+        let columns = Table::ALL[table].columns().len();
+        most = if columns > most { columns } else { most };
+        table += 1;
+    }
+    most
+};
 
 /// The number of rows of each table.
 pub type RowCounts = [u32; TABLES];

@@ -15,7 +15,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let names: Vec<String> = profile.functions.iter().map(Function::full_name).collect();
     let name = |function: usize| names.get(function).map_or("?", String::as_str);
     let (day, started) = (date(profile), started_text(profile));
-    let mut writer = profile::csv::Writer::new(out);
+    let mut writer = report::csv::Writer::new(out);
     for_each(export, |row| {
         let function = profile.functions.get(row.function());
         let module = function.and_then(|function| profile.module_of(function));

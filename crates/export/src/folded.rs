@@ -19,12 +19,12 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let frames: Vec<String> = profile.display_names().iter().map(|name| frame(name)).collect();
     if export.by_thread {
         for tree in &profile.trees {
-            write_tree(tree, &measure.of(profile, tree), &frames, &visible(&tree.thread_names()), out)?;
+            write_tree(tree, &measure.values(profile, tree), &frames, &visible(&tree.thread_names()), out)?;
         }
         return Ok(());
     }
     let tree = profile.merged_tree();
-    write_tree(&tree, &measure.of(profile, &tree), &frames, "", out)
+    write_tree(&tree, &measure.values(profile, &tree), &frames, "", out)
 }
 
 fn write_tree(tree: &CallTree, values: &[i64], frames: &[String], root: &str, out: &mut impl Write) -> Result<(), Error> {

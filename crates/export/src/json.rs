@@ -159,9 +159,9 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
             clock_read: in_ns(profile.probe_cost.clock_read),
         },
         events: profile.events,
-        limits: profile.limits(),
+        limits: report::limits(profile),
         damage: profile.damage.as_ref().map(ToString::to_string),
-        modules: profile.modules.iter().map(Module::of).collect(),
+        modules: profile.modules.iter().map(Module::new).collect(),
         functions: names.map(|(index, (name, function))| described(profile, index, name, function)).collect(),
         values: value_types(profile),
         threads: profile.trees.iter().map(|tree| thread(profile, tree)).collect(),
@@ -187,7 +187,7 @@ fn value_types(profile: &Profile) -> Vec<ValueType> {
 }
 
 impl<'p> Module<'p> {
-    fn of(module: &'p profile::model::Module) -> Self {
+    fn new(module: &'p profile::model::Module) -> Self {
         Self {
             assembly: &module.assembly,
             name: &module.name,

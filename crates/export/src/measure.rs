@@ -76,7 +76,7 @@ impl Measure {
     }
 
     /// Returns the measure for each node of a tree; never negative.
-    pub(crate) fn of(self, profile: &Profile, tree: &CallTree) -> Vec<i64> {
+    pub(crate) fn values(self, profile: &Profile, tree: &CallTree) -> Vec<i64> {
         let list = |sample_type| in_nanoseconds(profile, tree, sample_type);
         let values = match self {
             Self::Calls => list(SampleType::CALLS),

@@ -64,7 +64,7 @@ pub(crate) fn read(file: &[u8], rows: &mut impl Rows) -> Result<(), String> {
     let mut steps = Steps(STEPS.max(STEPS_PER_BYTE.saturating_mul(file.len() as u64)));
     for group in footer.structs(4) {
         steps.take(1)?;
-        let column = |index: usize| Column::of(file, group, index, &leaves[index]);
+        let column = |index: usize| Column::read(file, group, index, &leaves[index]);
         let mut path = Paths { column: column(path)?, next: None };
         let mut numbers =
             measures.iter().map(|(measure, index)| Ok((*measure, column(*index)?))).collect::<Result<Vec<_>, String>>()?;

@@ -56,7 +56,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     // The writer must be `Send`, which locked standard output is not.
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
-    let constants = Constants::of(export);
+    let constants = Constants::new(export);
     let mut group = Group::default();
     for_each(export, |row| {
         group.push(&constants, row);
@@ -86,7 +86,7 @@ struct Constants {
 }
 
 impl Constants {
-    fn of(export: &Export<'_>) -> Self {
+    fn new(export: &Export<'_>) -> Self {
         let (profile, origin) = (export.profile, export.origin);
         let functions = profile.functions.iter();
         Self {

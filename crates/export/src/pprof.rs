@@ -33,18 +33,18 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
     };
     for measure in &measures {
         let unit = if measure.is_time() { "nanoseconds" } else { "count" };
-        head.sample_type.push(ValueType { r#type: strings.of(measure.name()), unit: strings.of(unit) });
+        head.sample_type.push(ValueType { r#type: strings.index(measure.name()), unit: strings.index(unit) });
     }
     let shown = if measures.contains(&Measure::SelfTime) { Measure::SelfTime } else { Measure::Calls };
-    head.default_sample_type = strings.of(shown.name());
+    head.default_sample_type = strings.index(shown.name());
     for comment in [&profile.program, &profile.runtime, &profile.path].into_iter().filter(|text| !text.is_empty()) {
-        head.comment.push(strings.of(comment));
+        head.comment.push(strings.index(comment));
     }
     for (index, module) in profile.modules.iter().enumerate() {
         head.mapping.push(Mapping {
             id: index as u64 + 1,
-            filename: strings.of(if module.path.is_empty() { &module.name } else { &module.path }),
-            build_id: strings.of(&hex::encode(module.mvid)),
+            filename: strings.index(if module.path.is_empty() { &module.name } else { &module.path }),
+            build_id: strings.index(&hex::encode(module.mvid)),
             has_functions: true,
             has_filenames: true,
             has_line_numbers: true,
@@ -56,9 +56,9 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
         let line = function.line().map_or(0, i64::from);
         head.function.push(Function {
             id,
-            name: strings.of(name),
-            system_name: strings.of(function.raw_name().as_deref().unwrap_or(name)),
-            filename: strings.of(function.file().unwrap_or_default()),
+            name: strings.index(name),
+            system_name: strings.index(function.raw_name().as_deref().unwrap_or(name)),
+            filename: strings.index(function.file().unwrap_or_default()),
             start_line: line,
         });
         head.location.push(Location {
@@ -70,11 +70,11 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
         });
     }
     let mut out = GzEncoder::new(out, Compression::default());
-    let thread_key = strings.of("thread");
+    let thread_key = strings.index("thread");
     let mut piece = Vec::with_capacity(2 * PIECE);
     for tree in &profile.trees {
-        let label = [Label { key: thread_key, str: strings.of(&tree.thread_names()) }];
-        let values: Vec<Vec<i64>> = measures.iter().map(|measure| measure.of(profile, tree)).collect();
+        let label = [Label { key: thread_key, str: strings.index(&tree.thread_names()) }];
+        let values: Vec<Vec<i64>> = measures.iter().map(|measure| measure.values(profile, tree)).collect();
         // The current path, innermost call last.
         let mut path: Vec<u64> = Vec::new();
         for step in Walk::over(tree) {
@@ -114,7 +114,7 @@ impl Strings {
     }
 
     /// Returns the index of a text. Control characters become escapes, since pprof prints names to terminals unchanged.
-    fn of(&mut self, text: &str) -> i64 {
+    fn index(&mut self, text: &str) -> i64 {
         let text = &*Visible(text).to_string();
         if let Some(number) = self.numbers.get(text) {
             return *number;

@@ -24,7 +24,7 @@ pub struct Origin {
 impl Origin {
     /// Derives the origin from a profile. Program, host, process and time name the run. The release is the version of the
     /// program's assembly.
-    pub fn of(profile: &Profile, host: &str) -> Self {
+    pub fn new(profile: &Profile, host: &str) -> Self {
         let start = started(profile).map_or_else(String::new, |time| time.format("%Y%m%dT%H%M%S%.3f").to_string());
         let assembly = profile.modules.iter().map(|module| module.assembly.as_str());
         let mut programs = assembly.filter(|name| name.split(',').next() == Some(&profile.program));
@@ -94,11 +94,11 @@ impl Row<'_> {
 pub(crate) fn for_each(export: &Export<'_>, mut give: impl FnMut(&Row<'_>) -> Result<(), Error>) -> Result<(), Error> {
     let profile = export.profile;
     for (index, tree) in profile.trees.iter().enumerate() {
-        let mut rest = Metrics::of(profile, tree);
+        let mut rest = Metrics::new(profile, tree);
         let thread = tree.thread_names();
         for (phase, of_phase) in export.phases {
             let Some(same) = of_phase.trees.get(index).filter(|same| same.nodes == tree.nodes) else { continue };
-            let metrics = Metrics::of(of_phase, same);
+            let metrics = Metrics::new(of_phase, same);
             rest.subtract(&metrics);
             metrics.rows(profile, tree, &thread, phase, &mut give)?;
         }
@@ -117,10 +117,10 @@ struct Metrics {
 }
 
 impl Metrics {
-    fn of(profile: &Profile, tree: &CallTree) -> Self {
+    fn new(profile: &Profile, tree: &CallTree) -> Self {
         let [calls, own, waiting, cpu, exceptions, samples] =
             [Measure::Calls, Measure::SelfTime, Measure::Waiting, Measure::Cpu, Measure::Exceptions, Measure::Samples]
-                .map(|measure| measure.of(profile, tree));
+                .map(|measure| measure.values(profile, tree));
         let [latency, completed, faulted] =
             [SampleType::LATENCY, SampleType::COMPLETED, SampleType::FAULTED].map(|one| in_nanoseconds(profile, tree, one));
         Self { calls, own, waiting, others: [cpu, exceptions, samples, latency, completed, faulted] }

@@ -107,7 +107,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
 }
 
 fn timeline<'p>(profile: &Profile, tree: Tree<'p>, measure: Measure, name: String) -> Timeline<'p> {
-    let own = measure.of(profile, tree.get());
+    let own = measure.values(profile, tree.get());
     let all = cumulative(tree.get(), &own);
     let end_value = own.iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
     let unit = if measure.is_time() { "nanoseconds" } else { "none" };

@@ -167,7 +167,8 @@ impl Entries<'_> {
     /// Writes the paths of a thread, one after another.
     fn paths<E>(&self, tree: &CallTree, put: &mut impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
         let profile = self.profile;
-        let [running, waiting, calls] = [Measure::SelfTime, Measure::Waiting, Measure::Calls].map(|one| one.of(profile, tree));
+        let [running, waiting, calls] =
+            [Measure::SelfTime, Measure::Waiting, Measure::Calls].map(|one| one.values(profile, tree));
         let own: Vec<i64> = running.iter().zip(&waiting).map(|(running, waiting)| running.saturating_add(*waiting)).collect();
         let all = cumulative(tree, &own);
         let at = |values: &[i64], node: usize| values.get(node).copied().unwrap_or_default();

@@ -20,7 +20,7 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) fn over(tree: &CallTree) -> Self {
         let callees = tree.callees();
-        let steps = callees.of(None).iter().rev().map(|root| Step::Enter(*root)).collect();
+        let steps = callees.called_by(None).iter().rev().map(|root| Step::Enter(*root)).collect();
         Self { callees, steps }
     }
 }
@@ -32,7 +32,7 @@ impl Iterator for Walk {
         let step = self.steps.pop()?;
         if let Step::Enter(node) = step {
             self.steps.push(Step::Leave(node));
-            self.steps.extend(self.callees.of(Some(node)).iter().rev().map(|callee| Step::Enter(*callee)));
+            self.steps.extend(self.callees.called_by(Some(node)).iter().rev().map(|callee| Step::Enter(*callee)));
         }
         Some(step)
     }

@@ -50,7 +50,7 @@ impl io::Write for Counted {
 }
 
 fn written(profile: &Profile, format: Format, max_depth: Option<usize>) -> (usize, Cut) {
-    let origin = Origin::of(profile, "host");
+    let origin = Origin::new(profile, "host");
     let export =
         Export { profile, bytes: &[], phases: &[], origin: &origin, measure: Measure::Calls, by_thread: false, max_depth };
     let mut out = Counted::default();
@@ -76,7 +76,7 @@ fn what_is_written_grows_with_the_profile() {
 #[test]
 fn deeper_calls_are_added_up_in_a_frame_that_says_so() {
     let deep = profile(5, 1);
-    let origin = Origin::of(&deep, "host");
+    let origin = Origin::new(&deep, "host");
     let mut export = Export {
         profile: &deep,
         bytes: &[],

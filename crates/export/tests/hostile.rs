@@ -32,7 +32,7 @@ fn profile(names: &[&str]) -> Profile {
 }
 
 fn written(profile: &Profile, format: Format) -> Vec<u8> {
-    let origin = Origin::of(profile, "@host");
+    let origin = Origin::new(profile, "@host");
     let export = Export {
         profile,
         bytes: &[],

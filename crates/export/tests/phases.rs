@@ -30,7 +30,7 @@ fn phases_and_the_rest_are_the_run() {
     };
     let phases: Vec<(String, Profile)> = profile.phases.iter().map(phase).collect();
     assert_eq!(phases.len(), 2);
-    let origin = Origin::of(&profile, "here");
+    let origin = Origin::new(&profile, "here");
     let export = Export {
         profile: &profile,
         bytes: &bytes,

@@ -31,7 +31,7 @@ fn timeline(phase: Option<&str>) -> String {
         None => Profile::parse(&bytes).expect("it is a profile"),
         Some(name) => Profile::parse_phase(&bytes, name).expect("it is a profile").expect("it has the phase"),
     };
-    let origin = Origin::of(&profile, "here");
+    let origin = Origin::new(&profile, "here");
     let export = Export {
         profile: &profile,
         bytes: &bytes,

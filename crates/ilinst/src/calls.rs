@@ -3,10 +3,11 @@
 use std::{cmp::Reverse, io::Write as _, path::Path};
 
 use ::instrument::Input;
+use ::report::calls::{CallText, Condition, line};
 use clap::Args;
 use profile::{
     Profile,
-    calls::{self, Call, Condition, Signature},
+    calls::{self, Call, Signature},
 };
 use serde::Serialize;
 
@@ -117,15 +118,15 @@ struct Each<'c>(&'c [&'c Call], &'c calls::Calls, &'c Profile);
 
 impl Serialize for Each<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|call| self.1.json(self.2, call)))
+        serializer.collect_seq(self.0.iter().map(|call| CallText(self.1).json(self.2, call)))
     }
 }
 
 /// The line of what was called, and the values below it.
 fn text(calls: &calls::Calls, profile: &Profile, call: &Call) -> String {
-    let line = calls.signatures.get(call.signature).map(Signature::line).unwrap_or_default();
+    let line = calls.signatures.get(call.signature).map(line).unwrap_or_default();
     let time = call.duration.map_or_else(|| "-".into(), |ticks| format!("{:.3} ms", profile.milliseconds(ticks)));
-    let values = calls.values(call);
+    let values = CallText(calls).values(call);
     format!("{line}\n  {}\n", [time, values].join("  ").trim_end())
 }
 

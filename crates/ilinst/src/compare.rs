@@ -8,11 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ::report::{
+    compare::{markdown, text},
+    html::Page,
+};
 use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use html::Page;
 use names::Visible;
 use profile::{
     Profile,
@@ -26,9 +29,9 @@ use crate::{
     colours::colour_report,
     failure::{EXIT_FINDINGS, Failure, printed},
     method_pattern::MethodPattern,
-    output, profiles,
+    output,
+    profiles::{self, Naming},
     report::say_unknown,
-    symbols,
     terminal::{Terminal, complain},
     text::percent,
 };
@@ -151,7 +154,7 @@ impl Opts {
         }
         let asked: Vec<Metric> = self.fail_if.iter().flat_map(Gate::metrics).chain([self.by]).collect();
         let asked = Metric::ALL.iter().copied().filter(|metric| asked.contains(metric));
-        say_unknown(asked, |metric| comparison.of_paths().any(|method| method.metric(metric).is_some()));
+        say_unknown(asked, |metric| comparison.methods_of_paths().any(|method| method.metric(metric).is_some()));
         let failed: Vec<Finding> = self.fail_if.iter().flat_map(|gate| gate.findings(&comparison)).collect();
         let code = if failed.is_empty() { 0 } else { EXIT_FINDINGS };
         let printing = match &self.html {
@@ -173,7 +176,7 @@ impl Opts {
         }
         if self.markdown {
             let mut out = Terminal::text();
-            out.write_all(comparison.markdown(limit).as_bytes())?;
+            out.write_all(markdown(comparison, limit).as_bytes())?;
             return Ok(out.close()?);
         }
         let mut out = Terminal::painted(colour_report);
@@ -181,7 +184,7 @@ impl Opts {
             let names: Vec<String> = side.iter().map(|path| Visible(path.display()).to_string()).collect();
             writeln!(out, "{title}: {}", names.join(", "))?;
         }
-        out.write_all(comparison.text(limit).as_bytes())?;
+        out.write_all(text(comparison, limit).as_bytes())?;
         Ok(out.close()?)
     }
 
@@ -190,12 +193,10 @@ impl Opts {
     }
 
     fn read_one(&self, path: &Path) -> anyhow::Result<Profile> {
-        let mut profile = profiles::read(path, self.phase.as_deref())?;
+        let profile = Naming { symbols: &self.symbols, raw: false }.read(path, self.phase.as_deref())?;
         if let Some(damage) = &profile.damage {
             complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
         }
-        symbols::name(&mut profile, path, &self.symbols);
-        profile.fold_made();
         Ok(profile)
     }
 }

@@ -10,7 +10,8 @@ use std::{
 
 use ::instrument::{Input, failure::about};
 use clap::Args;
-use profile::{Command, Control, End, Profile};
+use profile::{Control, End, Profile};
+use profile_format::{Command, control, header::CONTROL_AT};
 use serde_json::json;
 
 use crate::{
@@ -95,8 +96,8 @@ pub(crate) mod mark {
 
     impl Opts {
         pub(crate) fn run(self) -> anyhow::Result<u8> {
-            if self.name.is_empty() || self.name.len() > Control::MAX_NAME {
-                let text = format_args!("the name of a mark has 1 to {} bytes", Control::MAX_NAME);
+            if self.name.is_empty() || self.name.len() > control::MAX_NAME {
+                let text = format_args!("the name of a mark has 1 to {} bytes", control::MAX_NAME);
                 return Err(Failure::usage(text).into());
             }
             give(&self.target, Command::Mark, &self.name, "marked")
@@ -159,13 +160,13 @@ impl Page {
         };
         let sequence = control.sequence.wrapping_add(1);
         let length = u32::try_from(name.len()).unwrap_or_default();
-        self.write(Control::NAME_AT, &[&length.to_le_bytes(), name.as_bytes()].concat())?;
-        self.write(Control::COMMAND_AT, &(command as u32).to_le_bytes())?;
-        self.write(Control::SEQUENCE_AT, &sequence.to_le_bytes())?;
+        self.write(control::NAME_AT, &[&length.to_le_bytes(), name.as_bytes()].concat())?;
+        self.write(control::COMMAND_AT, &command.number().to_le_bytes())?;
+        self.write(control::SEQUENCE_AT, &sequence.to_le_bytes())?;
         if self.wait(patience, |control| control.acknowledged == sequence)?.is_some() {
             return Ok(Answer::Done);
         }
-        self.write(Control::SEQUENCE_AT, &control.sequence.to_le_bytes())?;
+        self.write(control::SEQUENCE_AT, &control.sequence.to_le_bytes())?;
         // The program says that it begins, and looks again; this takes the command back, and looks: one sees the other.
         thread::sleep(INTERVAL);
         let is_over = |control: &Control| control.begun != sequence || control.acknowledged == sequence;
@@ -192,14 +193,15 @@ impl Page {
     }
 
     fn read(&mut self) -> std::io::Result<Control> {
-        let mut page = [0; Control::SIZE];
-        self.0.seek(SeekFrom::Start(Control::SEQUENCE_AT))?;
+        let mut page = [0; control::SIZE];
+        self.0.seek(SeekFrom::Start(CONTROL_AT as u64))?;
         self.0.read_exact(&mut page)?;
-        Ok(Control::of_page(&page))
+        Ok(Control::from_page(&page))
     }
 
-    fn write(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-        self.0.seek(SeekFrom::Start(at))?;
+    /// Writes bytes at an offset in the page.
+    fn write(&mut self, at: usize, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.seek(SeekFrom::Start((CONTROL_AT + at) as u64))?;
         self.0.write_all(bytes)
     }
 }
@@ -209,22 +211,20 @@ mod tests {
     use super::*;
 
     /// A file of zeros that has a control page, with a number at a place of it. Nobody carries anything out.
-    fn page(name: &str, at: u64, number: u32) -> Page {
+    fn page(name: &str, at: usize, number: u32) -> Page {
         let path = std::env::temp_dir().join(format!("ilinst-control-{}-{name}", std::process::id()));
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(true).open(&path).expect("a file can be made");
-        file.set_len(Control::SEQUENCE_AT + Control::SIZE as u64).expect("it can grow");
+        file.set_len((CONTROL_AT + control::SIZE) as u64).expect("it can grow");
         std::fs::remove_file(path).expect("it was made");
         let mut page = Page(file);
         page.write(at, &number.to_le_bytes()).expect("it can be written");
         page
     }
 
-    const BEGUN_AT: u64 = Control::SEQUENCE_AT + Control::SIZE as u64 - 4;
-
     #[test]
     fn a_command_that_nobody_answers_is_taken_back() {
-        let mut page = page("back", BEGUN_AT, 0);
+        let mut page = page("back", control::BEGUN_AT, 0);
         for _ in 0..2 {
             assert_eq!(page.give(Command::Pause, "", Duration::ZERO).expect("it is a file"), Answer::TakenBack);
             let control = page.read().expect("it is a file");
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_command_that_is_begun_is_not_said_to_be_taken_back() {
-        let mut page = page("begun", BEGUN_AT, 1);
+        let mut page = page("begun", control::BEGUN_AT, 1);
         assert_eq!(page.give(Command::Pause, "", Duration::ZERO).expect("it is a file"), Answer::Begun);
     }
 }

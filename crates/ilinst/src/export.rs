@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, printed},
-    output, profiles, symbols,
+    output,
+    profiles::{self, Naming},
     terminal::{Terminal, complain, print_json},
 };
 
@@ -189,25 +190,18 @@ impl Opts {
     }
 
     fn read(&self, path: PathBuf) -> anyhow::Result<Read> {
-        let read = |phase: Option<&str>| -> anyhow::Result<Profile> {
-            let mut profile = profiles::read(&path, phase)?;
-            symbols::name(&mut profile, &path, &self.symbols);
-            if self.raw {
-                profile.keep_probes();
-            } else {
-                profile.fold_made();
-            }
-            Ok(profile)
+        let naming = Naming { symbols: &self.symbols, raw: self.raw };
+        let bytes = Input::open(&path)?;
+        let (profile, phases) = match self.phase.as_deref() {
+            None => naming.read_all(&path, &bytes)?,
+            phase => (naming.read(&path, phase)?, Vec::new()),
         };
-        let profile = read(self.phase.as_deref())?;
-        let names: &[String] = if self.phase.is_none() { &profile.phases } else { &[] };
-        let phases = names.iter().map(|name| Ok((name.clone(), read(Some(name))?))).collect::<anyhow::Result<_>>()?;
         let host = self.host.clone().unwrap_or_else(this_host);
-        let told = Origin::of(&profile, &host);
+        let told = Origin::new(&profile, &host);
         let name = told.run.clone();
         let origin =
             Origin { run: self.run.clone().unwrap_or(told.run), release: self.release.clone().unwrap_or(told.release), host };
-        Ok(Read { bytes: Input::open(&path)?, path, profile, phases, name, origin })
+        Ok(Read { bytes, path, profile, phases, name, origin })
     }
 
     fn write(&self, read: &Read, format: Format, out: &mut impl io::Write) -> anyhow::Result<()> {

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use profile::{Profile, report::SortBy};
+use profile::{
+    Profile,
+    rows::{Row, SortBy},
+};
 use weave::{
     Pattern, Rule,
     option_table::{EXCEPT_NOISE, ONLY_HOT},
@@ -59,10 +62,10 @@ fn left_alone(include: Vec<Pattern>, exclude: Vec<Pattern>) -> Rule {
 /// The methods that are noise, or those that matter, in an order that does not depend on times.
 fn patterns(profile: &Profile, are_noise: bool) -> anyhow::Result<Vec<Pattern>> {
     let rows = profile.rows(SortBy::default());
-    let took = |row: &profile::report::Row<'_>| row.total_ms + row.waiting_ms;
+    let took = |row: &Row<'_>| row.total_ms + row.waiting_ms;
     let least = SHARE * rows.iter().map(took).fold(0.0, f64::max);
-    let matters = |row: &profile::report::Row<'_>| took(row) >= least;
-    let is_noise = |row: &profile::report::Row<'_>| row.mostly_probe || 2 * row.counted > row.calls;
+    let matters = |row: &Row<'_>| took(row) >= least;
+    let is_noise = |row: &Row<'_>| row.mostly_probe || 2 * row.counted > row.calls;
     let chosen = rows.iter().filter(|row| if are_noise { is_noise(row) && !matters(row) } else { matters(row) });
     let names = chosen.filter_map(|row| profile.functions.get(row.function)?.name.as_ref());
     let mut names: Vec<String> = names.map(|name| format!("{}::{}", name.type_name, name.method)).collect();

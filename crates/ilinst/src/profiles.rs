@@ -9,12 +9,10 @@ use std::{
 };
 
 use ::instrument::Input;
-use profile::{
-    End, Profile,
-    layout::{MAGIC, PID_AT},
-};
+use profile::{End, Profile, ProfileFile};
+use profile_format::header::{MAGIC, PID_AT};
 
-use crate::{failure::Failure, terminal::complain};
+use crate::{failure::Failure, symbols, terminal::complain};
 
 const EXTENSION: &str = "ilprof";
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
@@ -43,14 +41,14 @@ pub(crate) fn find_and_say(argument: Option<&Path>) -> Result<PathBuf, Failure> 
     Ok(path)
 }
 
-/// Reads a profile, and says of one that has not ended whether its process still runs.
+/// Reads a profile. Of one that has not ended, `end` shows whether its process still runs.
 pub(crate) fn read(path: &Path, phase: Option<&str>) -> Result<Profile, Failure> {
     let bytes = Input::open(path)?;
-    let bad = |error| Failure::bad_profile(format_args!("{}: {error}", path.display()));
+    let file = records(path, &bytes)?;
     let mut profile = match phase {
-        None => Profile::parse(&bytes).map_err(bad)?,
-        Some(name) => Profile::parse_phase(&bytes, name).map_err(bad)?.ok_or_else(|| {
-            let phases = Profile::parse(&bytes).map(|profile| profile.phases.join(", ")).unwrap_or_default();
+        None => file.profile(),
+        Some(name) => file.phase(name).ok_or_else(|| {
+            let phases = file.profile().phases.join(", ");
             let known = if phases.is_empty() { "it has none".to_owned() } else { format!("there are {phases}") };
             Failure::usage(format_args!("{}: no phase {name}; {known}", path.display()))
         })?,
@@ -59,6 +57,54 @@ pub(crate) fn read(path: &Path, phase: Option<&str>) -> Result<Profile, Failure>
         profile.end = End::Running;
     }
     Ok(profile)
+}
+
+fn records<'b>(path: &Path, bytes: &'b [u8]) -> Result<ProfileFile<'b>, Failure> {
+    ProfileFile::read(bytes).map_err(|error| Failure::bad_profile(format_args!("{}: {error}", path.display())))
+}
+
+/// How functions of a profile are named, and whether its times keep the measuring overhead.
+#[derive(Clone, Copy)]
+pub(crate) struct Naming<'n> {
+    /// Further folders with instrumented assemblies.
+    pub(crate) symbols: &'n [PathBuf],
+    pub(crate) raw: bool,
+}
+
+impl Naming<'_> {
+    /// Reads a profile, or one of its phases, with names from assemblies.
+    pub(crate) fn read(self, path: &Path, phase: Option<&str>) -> Result<Profile, Failure> {
+        let mut profile = read(path, phase)?;
+        symbols::name(&mut profile, path, self.symbols);
+        Ok(self.finish(profile))
+    }
+
+    /// Reads a profile and all its phases from the bytes of its file.
+    pub(crate) fn read_all(self, path: &Path, bytes: &[u8]) -> Result<(Profile, Vec<(String, Profile)>), Failure> {
+        let file = records(path, bytes)?;
+        let mut profile = file.profile();
+        if profile.end == End::Unknown && is_open(path, &profile) {
+            profile.end = End::Running;
+        }
+        symbols::name(&mut profile, path, self.symbols);
+        let phase = |name: &String| {
+            let mut phase = file.phase(name)?;
+            phase.end = profile.end;
+            phase.take_names(&profile);
+            Some((name.clone(), self.finish(phase)))
+        };
+        let phases = profile.phases.iter().filter_map(phase).collect();
+        Ok((self.finish(profile), phases))
+    }
+
+    fn finish(self, mut profile: Profile) -> Profile {
+        if self.raw {
+            profile.keep_probes();
+        } else {
+            profile.fold_generated();
+        }
+        profile
+    }
 }
 
 /// Whether the process that writes a profile still has it.
@@ -130,5 +176,5 @@ pub(crate) fn pid_in(path: &Path) -> Option<u32> {
     let mut head = [0; PID_AT + 4];
     fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
     let pid = head.get(PID_AT..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
-    head.starts_with(MAGIC).then_some(pid)
+    head.starts_with(&MAGIC.to_le_bytes()).then_some(pid)
 }

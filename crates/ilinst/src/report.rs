@@ -7,16 +7,20 @@ use std::{
     time::Duration,
 };
 
+use ::instrument::Input;
+use ::report::{
+    Column, TextOptions, document, head,
+    html::{Filter, Page},
+    views::{GroupBy, View, ViewOptions, Wanted, view},
+};
 use clap::{
     ArgAction, Args, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use html::{Filter, Page};
 use names::Visible;
 use profile::{
-    Column, End, Metric, Profile, TextOptions,
-    report::SortBy,
-    views::{GroupBy, View, ViewOptions, Wanted},
+    End, Profile,
+    rows::{Metric, SortBy},
 };
 
 use crate::{
@@ -24,7 +28,8 @@ use crate::{
     colours::colour_report,
     failure::Failure,
     method_pattern::MethodPattern,
-    output, profiles, symbols,
+    output,
+    profiles::{self, Naming},
     terminal::{Terminal, complain, print_json},
     text::percent,
 };
@@ -202,10 +207,12 @@ impl Opts {
         if self.calls.is_wanted() {
             return self.shown.print_calls(&self.calls, &path, if self.json { Calls::Json } else { Calls::Text }).map(|()| 0);
         }
-        let profile = self.shown.read(&path)?;
         match &self.html {
-            Some(page) => self.shown.write_page(&profile, &path, page)?,
-            None => self.print(&profile)?,
+            Some(page) => {
+                let (profile, phases) = self.shown.read_all(&path)?;
+                self.shown.write_page(&profile, &phases, &path, page)?;
+            }
+            None => self.print(&self.shown.read(&path)?)?,
         }
         Ok(0)
     }
@@ -227,7 +234,7 @@ impl Opts {
         let names = profile.display_names();
         if self.json {
             let (view, _) = self.shown.view(profile, &names, true)?;
-            return print_json(&profile.document(&view));
+            return print_json(&document(profile, &view));
         }
         if self.csv {
             let (view, _) = self.shown.view(profile, &names, true)?;
@@ -242,18 +249,19 @@ impl Opts {
 impl ShownArgs {
     /// Reads a profile, or one of its phases.
     pub(crate) fn read(&self, path: &Path) -> anyhow::Result<Profile> {
-        self.read_phase(path, self.phase.as_deref())
+        Ok(self.naming().read(path, self.phase.as_deref())?)
     }
 
-    fn read_phase(&self, path: &Path, phase: Option<&str>) -> anyhow::Result<Profile> {
-        let mut profile = profiles::read(path, phase)?;
-        symbols::name(&mut profile, path, &self.symbols);
-        if self.raw {
-            profile.keep_probes();
-        } else {
-            profile.fold_made();
+    /// Reads a profile with all its phases. A phase has none itself.
+    pub(crate) fn read_all(&self, path: &Path) -> anyhow::Result<(Profile, Vec<(String, Profile)>)> {
+        if self.phase.is_some() {
+            return Ok((self.read(path)?, Vec::new()));
         }
-        Ok(profile)
+        Ok(self.naming().read_all(path, &Input::open(path)?)?)
+    }
+
+    fn naming(&self) -> Naming<'_> {
+        Naming { symbols: &self.symbols, raw: self.raw }
     }
 
     /// Prints captured calls.
@@ -263,19 +271,22 @@ impl ShownArgs {
         calls.print(path, &profile, self.view.method.as_ref(), limit, how)
     }
 
-    /// Writes the page of a profile, with its phases unless it is one.
-    pub(crate) fn write_page(&self, profile: &Profile, path: &Path, page: &Path) -> anyhow::Result<()> {
-        let phases = if self.phase.is_none() { &*profile.phases } else { &[] };
-        let phases = phases.iter().map(|name| Ok((name.clone(), self.read_phase(path, Some(name))?)));
-        let phases = phases.collect::<anyhow::Result<Vec<_>>>()?;
+    /// Writes the page of a profile and its phases.
+    pub(crate) fn write_page(
+        &self,
+        profile: &Profile,
+        phases: &[(String, Profile)],
+        path: &Path,
+        page: &Path,
+    ) -> anyhow::Result<()> {
         let is_meant = |profile: &Profile| {
             let names = profile.display_names();
             (0..profile.functions.len()).map(|function| self.is_kept(profile, &names, function)).collect()
         };
         let patterns = self.filter.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let written = match &*self.filter {
-            [] => Page::report(profile, &phases),
-            _ => Page::filtered(profile, &phases, &Filter { text: patterns, is_meant: &is_meant }),
+            [] => Page::report(profile, phases),
+            _ => Page::filtered(profile, phases, &Filter { text: patterns, is_meant: &is_meant }),
         };
         output::write(page, &[path], |out| Ok(written.write(out)?))
     }
@@ -284,7 +295,7 @@ impl ShownArgs {
     pub(crate) fn write_json(&self, profile: &Profile, path: &Path, file: &Path) -> anyhow::Result<()> {
         let names = profile.display_names();
         let (view, _) = self.view(profile, &names, true)?;
-        output::write(file, &[path], |out| Ok(serde_json::to_writer_pretty(out, &profile.document(&view))?))
+        output::write(file, &[path], |out| Ok(serde_json::to_writer_pretty(out, &document(profile, &view))?))
     }
 
     /// Prints it as text.
@@ -294,9 +305,9 @@ impl ShownArgs {
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
         if matches!(view, View::Methods(_)) {
-            say_unknown(self.sort.metric(), |metric| profile.rows(self.sort).iter().any(|row| metric.of(row).is_some()));
+            say_unknown(self.sort.metric(), |metric| profile.rows(self.sort).iter().any(|row| metric.value(row).is_some()));
         }
-        out.write_all((phase + &profile.head() + &view.text(profile, count, &text)).as_bytes())?;
+        out.write_all((phase + &head(profile) + &view.text(profile, count, &text)).as_bytes())?;
         Ok(out.close()?)
     }
 
@@ -311,7 +322,7 @@ impl ShownArgs {
             fold_recursion: self.fold_recursion || !self.no_fold_recursion,
             by_thread: self.view.threads,
         };
-        Ok(profile.view(&wanted, &options, names, &|function| self.is_kept(profile, names, function)))
+        Ok(view(profile, &wanted, &options, names, &|function| self.is_kept(profile, names, function)))
     }
 
     /// Whether `--filter` leaves a function.

@@ -156,7 +156,7 @@ fn apply(profile: &mut Profile, wanted: &Wanted, key: u64, symbol: impl Fn(Metho
         {
             function.name.get_or_insert(MethodName { type_name, method });
             let (file, line) = place.unzip();
-            function.source = Some(Source { type_name: written, method: member, parameters, is_made, file, line });
+            function.source = Some(Source { type_name: written, method: member, parameters, is_generated: is_made, file, line });
         }
         has_all &= function.source.is_some();
     }

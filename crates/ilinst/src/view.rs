@@ -7,13 +7,13 @@ use std::{
 
 use ::export::{Format, Measure, read_folded, read_parquet};
 use ::instrument::{Input, failure::about, read_small};
-use clap::Args;
-use html::Page;
-use profile::{
-    Profile, TextOptions,
-    report::SortBy,
-    views::{ViewOptions, Wanted},
+use ::report::{
+    TextOptions, document,
+    html::Page,
+    views::{ViewOptions, Wanted, view},
 };
+use clap::Args;
+use profile::{Profile, rows::SortBy};
 
 use crate::{
     colours::colour_report,
@@ -71,9 +71,9 @@ impl Opts {
         let names = profile.display_names();
         let sort = if self.value == Measure::Calls { SortBy::Calls } else { SortBy::SelfTime };
         let options = ViewOptions { sort, min_percent: self.min_percent, fold_recursion: true, ..ViewOptions::default() };
-        let (view, count) = profile.view(&Wanted::Tree, &options, &names, &|_| true);
+        let (view, count) = view(&profile, &Wanted::Tree, &options, &names, &|_| true);
         if self.json {
-            print_json(&profile.document(&view))?;
+            print_json(&document(&profile, &view))?;
             return Ok(0);
         }
         let mut out = Terminal::painted(colour_report);

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{CallTree, Node, Notes, Profile, SampleType};
+use crate::model::{CallTree, Mode, Node, Notes, Profile, SampleType};
 
 /// The callees of each node of a tree.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Callees {
 
 impl Callees {
     /// Returns the callees of a node, or with `None` the nodes without a caller.
-    pub fn of(&self, caller: Option<usize>) -> &[usize] {
+    pub fn called_by(&self, caller: Option<usize>) -> &[usize] {
         let place = caller.map_or(0, |caller| caller.saturating_add(1));
         let range = self.starts.get(place).zip(self.starts.get(place.saturating_add(1)));
         range.and_then(|(start, end)| self.nodes.get(*start..*end)).unwrap_or_default()
@@ -56,16 +56,16 @@ impl CallTree {
     }
 
     /// Walks over the nodes by depth. Calls `visit` twice for each node: with true before its callees, with false behind them.
-    pub(crate) fn walk(&self, mut visit: impl FnMut(usize, bool)) {
+    pub fn walk(&self, mut visit: impl FnMut(usize, bool)) {
         let callees = self.callees();
-        let mut steps: Vec<Step> = callees.of(None).iter().copied().map(Step::Enter).collect();
+        let mut steps: Vec<Step> = callees.called_by(None).iter().copied().map(Step::Enter).collect();
         while let Some(step) = steps.pop() {
             match step {
                 Step::Leave(index) => visit(index, false),
                 Step::Enter(index) => {
                     visit(index, true);
                     steps.push(Step::Leave(index));
-                    steps.extend(callees.of(Some(index)).iter().copied().map(Step::Enter));
+                    steps.extend(callees.called_by(Some(index)).iter().copied().map(Step::Enter));
                 }
             }
         }
@@ -125,13 +125,13 @@ impl Profile {
     }
 
     /// Returns the cumulative values of several types.
-    pub(crate) fn cumulatives_by_function<const N: usize>(&self, sample_types: [SampleType; N]) -> [Vec<i64>; N] {
+    pub fn cumulatives_by_function<const N: usize>(&self, sample_types: [SampleType; N]) -> [Vec<i64>; N] {
         let each: Vec<Option<usize>> = (0..self.functions.len()).map(Some).collect();
         self.cumulatives_by(sample_types, &each, self.functions.len())
     }
 
     /// Returns the cumulative values of groups of functions: `group_of` is the group of each function, if any.
-    pub(crate) fn cumulatives_by<const N: usize>(
+    pub fn cumulatives_by<const N: usize>(
         &self,
         sample_types: [SampleType; N],
         group_of: &[Option<usize>],
@@ -157,6 +157,26 @@ impl Profile {
     /// Returns the sum over all paths.
     pub fn sum(&self, sample_type: SampleType) -> i64 {
         self.trees.iter().flat_map(|tree| self.flat(tree, sample_type)).fold(0, |sum, value| sum.saturating_add(*value))
+    }
+
+    /// Returns whether times include the overhead of probes.
+    pub fn is_raw(&self) -> bool {
+        !self.has(SampleType::PROBES)
+    }
+
+    /// Returns whether a sample type was measured.
+    pub fn has(&self, sample_type: SampleType) -> bool {
+        self.sample_types.contains(&sample_type)
+    }
+
+    /// Returns the running time of its threads, without waiting time and overhead.
+    pub fn running(&self) -> i64 {
+        running(self.sum(SampleType::WALL), self.sum(SampleType::WAITING), self.sum(SampleType::PROBES)).max(0)
+    }
+
+    /// Returns whether a sampler measured times.
+    pub fn is_sampled(&self) -> bool {
+        self.mode == Mode::Sampled
     }
 
     /// Merges all call trees into one: equal paths become one.
@@ -208,7 +228,7 @@ impl CallTree {
         let mut places: HashMap<Node, usize> = HashMap::new();
         // A node, the new node of its caller, and, behind its callees, whether it is the outermost call.
         let mut steps: Vec<(usize, Option<usize>, Option<bool>)> = Vec::new();
-        steps.extend(callees.of(None).iter().rev().map(|index| (*index, None, None)));
+        steps.extend(callees.called_by(None).iter().rev().map(|index| (*index, None, None)));
         while let Some((index, caller, left)) = steps.pop() {
             let Some(node) = self.nodes.get(index).filter(|node| node.function < functions) else { continue };
             if let Some(is_outermost) = left {
@@ -232,10 +252,45 @@ impl CallTree {
                 add(&mut sums[place], values.get(index).copied().unwrap_or_default());
             }
             steps.push((index, caller, Some(above.is_none())));
-            steps.extend(callees.of(Some(index)).iter().rev().map(|callee| (*callee, Some(place), None)));
+            steps.extend(callees.called_by(Some(index)).iter().rev().map(|callee| (*callee, Some(place), None)));
         }
         folded
     }
+}
+
+/// Returns the selected paths, the paths to them, and the paths below. Callers are indexes into the list, and precede their
+/// callees.
+pub fn around<T>(paths: Vec<T>, caller_of: fn(&mut T) -> &mut Option<usize>, is_meant: impl Fn(&T) -> bool) -> Vec<T> {
+    let mut paths = paths;
+    let callers: Vec<Option<usize>> = paths.iter_mut().map(|path| *caller_of(path)).collect();
+    let mut is_kept: Vec<bool> = Vec::with_capacity(paths.len());
+    for (path, caller) in paths.iter().zip(&callers) {
+        let is_below = caller.is_some_and(|caller| is_kept[caller]);
+        is_kept.push(is_below || is_meant(path));
+    }
+    for (place, caller) in callers.iter().enumerate().rev() {
+        let leads = is_kept[place];
+        caller.iter().for_each(|caller| is_kept[*caller] |= leads);
+    }
+    let mut places: Vec<usize> = Vec::with_capacity(paths.len());
+    let mut kept = Vec::new();
+    for (mut path, is_kept) in paths.into_iter().zip(is_kept) {
+        places.push(kept.len());
+        let caller = caller_of(&mut path);
+        *caller = caller.and_then(|caller| places.get(caller).copied());
+        kept.extend(is_kept.then_some(path));
+    }
+    kept
+}
+
+/// Returns the running part of thread time.
+pub fn running(wall: i64, waiting: i64, probes: i64) -> i64 {
+    wall.saturating_sub(waiting).saturating_sub(probes)
+}
+
+/// Returns a number of ticks in percent of another.
+pub fn percent(ticks: i64, of: i64) -> f64 {
+    ticks as f64 * 100.0 / of.max(1) as f64
 }
 
 /// Adds a value, and saturates.
@@ -282,8 +337,8 @@ mod tests {
     #[test]
     fn callees_are_listed_in_order() {
         let callees = tree(LINES).callees();
-        let lists =
-            [None, Some(0), Some(1), Some(2), Some(4), Some(5), Some(usize::MAX)].map(|caller| callees.of(caller).to_vec());
+        let lists = [None, Some(0), Some(1), Some(2), Some(4), Some(5), Some(usize::MAX)]
+            .map(|caller| callees.called_by(caller).to_vec());
         assert_eq!(lists, [vec![0, 4], vec![1, 3], vec![2], vec![], vec![], vec![], vec![]]);
     }
 

@@ -6,12 +6,12 @@ pub enum Error {
     /// The file does not begin as a profile does.
     #[error("not an ilinst profile")]
     NotAProfile,
-    /// A later version wrote the file.
-    #[error("format version {found}; this ilinst reads versions up to {known}")]
+    /// Another version of the format.
+    #[error("format version {found}; this ilinst reads version {known}")]
     Version {
         /// The version in the file.
         found: u32,
-        /// The latest version supported.
+        /// The version of this reader.
         known: u32,
     },
     /// A number in the file has no meaning in its version.

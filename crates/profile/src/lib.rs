@@ -1,31 +1,25 @@
-//! The profile that an instrumented program writes: its file, its model, and its presentation. Knows nothing of PE files.
+//! The profile that an instrumented program writes: its file and its model. Knows nothing of PE files, and does no I/O.
 //!
 //! ```text
-//! bytes -> records -> Profile { call paths, values by sample type, functions } -> sums -> text | JSON
+//! bytes -> records -> Profile { call paths, values by sample type, functions } -> sums, merged files, comparisons
 //! ```
 
 pub mod aggregate;
 pub mod calls;
 pub mod compare;
-pub mod csv;
 mod error;
-mod format;
-pub mod json;
-mod limits;
+mod file;
 pub mod merge;
 mod metric;
 pub mod model;
 mod names;
 mod read;
-pub mod report;
 mod row;
+pub mod rows;
 pub mod statistics;
-mod text;
-pub mod views;
 
 pub use error::Error;
-pub use format::{Command, Control, Event, events, layout, traced_nodes};
-pub use limits::Losses;
-pub use metric::{Metric, MetricUnit};
+pub use file::{Control, Event, events, traced_nodes};
 pub use model::{CallTree, End, Profile, SampleType};
-pub use text::{Column, TextOptions};
+pub use names::counted;
+pub use read::ProfileFile;

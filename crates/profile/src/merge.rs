@@ -10,9 +10,9 @@ use std::{
 use names::MethodId;
 
 use crate::{
-    format::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase},
+    file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase},
     model::{CallTree, Clock, End, MethodName, Mode, Module, Notes, Profile, SampleType, ThreadName, Unit},
-    read::sample_types,
+    read::{ProfileFile, sample_types},
     statistics::Statistics,
 };
 
@@ -169,15 +169,16 @@ impl Part {
             }
         }
         self.add_span(None, profile, mode, clock);
+        let file = ProfileFile::read(bytes).ok();
         for name in &profile.phases {
-            if let Ok(Some(phase)) = Profile::parse_phase(bytes, name) {
+            if let Some(phase) = file.as_ref().and_then(|file| file.phase(name)) {
                 self.add_span(Some(name), &phase, mode, clock);
             }
         }
     }
 
     fn add_span(&mut self, phase: Option<&String>, profile: &Profile, mode: Mode, clock: Conversion) {
-        let kinds = sample_types(format::VERSION, mode);
+        let kinds = sample_types(mode);
         let span = self.spans.entry(phase.cloned()).or_default();
         span.duration = span.duration.wrapping_add(clock.ticks(profile.duration));
         for (function, statistics) in profile.functions.iter().zip(&profile.statistics) {
@@ -186,7 +187,7 @@ impl Part {
         for tree in &profile.trees {
             let name = tree.names.first().filter(|first| tree.names.iter().all(|other| other.name == first.name));
             let name = name.map(|thread| thread.name.clone()).unwrap_or_default();
-            span.trees.entry(name).or_default().add(profile, tree, &kinds, clock);
+            span.trees.entry(name).or_default().add(profile, tree, kinds, clock);
         }
     }
 
@@ -207,7 +208,7 @@ impl Part {
         self.modules.extend(other.modules.iter().cloned());
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
-        let kinds = sample_types(format::VERSION, mode);
+        let kinds = sample_types(mode);
         for (phase, span) in &other.spans {
             let own = self.spans.entry(phase.clone()).or_default();
             for (id, statistics) in &span.statistics {
@@ -215,7 +216,7 @@ impl Part {
             }
             own.duration = own.duration.wrapping_add(clock.ticks(span.duration));
             for (name, tree) in &span.trees {
-                own.trees.entry(name.clone()).or_default().absorb(tree, &kinds, clock);
+                own.trees.entry(name.clone()).or_default().absorb(tree, kinds, clock);
             }
         }
     }
@@ -245,7 +246,7 @@ impl Part {
         header.write(out)?;
         self.write_names(out)?;
         let mut number = 0;
-        let values = sample_types(format::VERSION, mode).len();
+        let values = sample_types(mode).len();
         for (phase, span) in self.spans.values().enumerate() {
             for tree in span.trees.values() {
                 number += 1;
@@ -263,7 +264,7 @@ impl Part {
                 let exception_type = exception_type.copied().unwrap_or_default();
                 MethodStatistics { phase, method_id, exception_type, statistics: span.statistics.get(&method_id).cloned() }
             });
-            format::write_statistics(out, phase, &all.collect::<Vec<_>>())?;
+            file::write_statistics(out, phase, &all.collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -278,7 +279,7 @@ impl Part {
         let records = records.chain(methods.into_iter().map(|(id, name)| NameRecord::Method(*id, name)));
         let records = records.chain(self.numbered_exceptions().map(|(number, name)| NameRecord::ExceptionType(number, name)));
         let threads = threads.iter().zip(1..).map(|(name, tree)| NameRecord::Thread(tree, name));
-        format::write_names(out, records.chain(threads).chain(phases.map(|(number, name)| NameRecord::Phase(number, name))))
+        file::write_names(out, records.chain(threads).chain(phases.map(|(number, name)| NameRecord::Phase(number, name))))
     }
 
     /// Returns the types of exceptions, each once, with a number.
@@ -379,7 +380,7 @@ impl Tree {
             let of_node = self.values.get(start..start + values).unwrap_or_default();
             (node(*place).1, *caller, self.notes.get(*place as usize).copied().unwrap_or_default(), of_node)
         });
-        format::write_paths(out, &head, values, paths)
+        file::write_paths(out, &head, values, paths)
     }
 }
 

@@ -38,7 +38,7 @@ macro_rules! metrics {
             }
 
             /// Returns its value for a method; `None` if it is not known.
-            pub fn of(self, row: &Row<'_>) -> Option<f64> {
+            pub fn value(self, row: &Row<'_>) -> Option<f64> {
                 let value: fn(&Row<'_>) -> Option<f64> = match self { $(Self::$variant => $value,)* };
                 value(row)
             }
@@ -136,7 +136,7 @@ fn said(doc: &str) -> &str {
 }
 
 /// A row that can be sorted.
-pub(crate) trait Ranked {
+pub trait Ranked {
     /// Returns the name, which orders rows of equal value.
     fn name(&self) -> &str;
 
@@ -150,6 +150,6 @@ pub(crate) trait Ranked {
 }
 
 /// Sorts rows: the largest first, then by name.
-pub(crate) fn rank<T: Ranked>(rows: &mut [T], sort: SortBy) {
+pub fn rank<T: Ranked>(rows: &mut [T], sort: SortBy) {
     rows.sort_by(|one, other| other.key(sort).total_cmp(&one.key(sort)).then_with(|| one.name().cmp(other.name())));
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use names::MethodId;
+pub use profile_format::{ClockKind as Clock, RecordingMode as Mode};
 
 use crate::{error::Error, statistics::Statistics};
 
@@ -139,30 +140,6 @@ impl fmt::Display for End {
     }
 }
 
-/// The mode of measurement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Each call is counted and timed.
-    Exact,
-    /// Each call is counted; a sampler measures time.
-    Sampled,
-    /// Calls are counted by method, without paths and times.
-    Count,
-    /// As exact, and the beginning and end of each call are recorded.
-    Trace,
-}
-
-/// The clock that times are read from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
-    /// .NET's Stopwatch.
-    Stopwatch,
-    /// The processor's time stamp counter.
-    Tsc,
-    /// A clock of the program's own, whose time may be simulated.
-    Program,
-}
-
 /// The overhead of a probe, in ticks; all 0 if it is not known.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ProbeCost {
@@ -269,7 +246,7 @@ pub struct Source {
     /// The types of its parameters: `int, string`; `None` if they are not known.
     pub parameters: Option<String>,
     /// Whether it is compiler-generated and has no body in the source.
-    pub is_made: bool,
+    pub is_generated: bool,
     /// The source file of its beginning, from the PDB.
     pub file: Option<String>,
     /// The line of its beginning, from 1; `None` without a PDB.

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use names::{is_compiler_generated, source_name, written_member, written_type};
+use names::{MethodId, is_compiler_generated, source_name, written_member, written_type};
 
-use crate::model::{CallTree, Function, Module, Node, Profile, SampleType};
+use crate::model::{CallTree, Function, Module, Node, Profile, SampleType, ThreadName};
+
+/// The most thread names shown for a shared tree.
+const NAMES_SHOWN: usize = 3;
 
 impl Profile {
     /// Returns the module of a function; `None` if the program did not name it.
@@ -25,6 +28,17 @@ impl Profile {
         names
     }
 
+    /// Takes names and places of functions from another profile of the same file.
+    pub fn take_names(&mut self, from: &Self) {
+        let known: HashMap<MethodId, &Function> = from.functions.iter().map(|function| (function.method_id, function)).collect();
+        for function in &mut self.functions {
+            if let Some(named) = known.get(&function.method_id) {
+                function.name.clone_from(&named.name);
+                function.source.clone_from(&named.source);
+            }
+        }
+    }
+
     /// Adds a mark to names that several functions have.
     fn tell_apart(&self, names: &mut [String], mark: impl Fn(&Function) -> String) {
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -38,12 +52,12 @@ impl Profile {
     }
 
     /// Removes compiler-generated methods without a body in the source, and adds their time to their callers.
-    pub fn fold_made(&mut self) {
-        let made: Vec<bool> = self.functions.iter().map(Function::is_made).collect();
-        if made.contains(&true) {
+    pub fn fold_generated(&mut self) {
+        let generated: Vec<bool> = self.functions.iter().map(Function::is_generated).collect();
+        if generated.contains(&true) {
             let is_kept: Vec<bool> = self.sample_types.iter().map(|measured| KEPT.contains(measured)).collect();
             for tree in &mut self.trees {
-                *tree = tree.without(&made, &is_kept);
+                *tree = tree.without(&generated, &is_kept);
             }
         }
     }
@@ -111,9 +125,9 @@ impl Function {
     }
 
     /// Returns whether it is compiler-generated and has no body in the source.
-    pub fn is_made(&self) -> bool {
+    pub fn is_generated(&self) -> bool {
         match (&self.source, &self.name) {
-            (Some(source), _) => source.is_made,
+            (Some(source), _) => source.is_generated,
             (None, Some(name)) => is_compiler_generated(&name.type_name, &name.method),
             (None, None) => false,
         }
@@ -146,5 +160,42 @@ impl Function {
             }
             (None, None) => format!("{}!{}", self.module_key(), self.token()),
         }
+    }
+}
+
+impl CallTree {
+    /// Returns the names of its threads: `Worker (4)`, `thread 7`, `12 threads of tree 3, one after another`.
+    pub fn thread_names(&self) -> String {
+        // Threads of several processes have no numbers.
+        if let Some(thread) = self.names.first().filter(|thread| thread.managed_id == 0) {
+            let name = if thread.name.is_empty() { "without a name" } else { &thread.name };
+            return format!("{name}, {}", counted(self.threads, "thread"));
+        }
+        let name = |thread: &ThreadName| match thread.name.as_str() {
+            "" => format!("thread {}", thread.managed_id),
+            name => format!("{name} ({})", thread.managed_id),
+        };
+        let mut names: Vec<String> = self.names.iter().take(NAMES_SHOWN).map(name).collect();
+        let more = self.threads.saturating_sub(names.len() as u64);
+        if names.is_empty() {
+            return match self.threads {
+                0 | 1 => format!("thread of tree {}", self.number),
+                many => format!("{} of tree {}, one after another", counted(many, "thread"), self.number),
+            };
+        }
+        if more > 0 {
+            names.push(format!("and {more} more, one after another"));
+        }
+        names.join(", ")
+    }
+}
+
+/// Returns a number with its noun: `1 thread`, `2 threads`, `2 assemblies`.
+pub fn counted(number: u64, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None if noun.ends_with('s') => format!("{number} {noun}es"),
+        None => format!("{number} {noun}s"),
     }
 }

@@ -1,7 +1,7 @@
 //! The distribution of single calls' times: the first, the least, the largest, and a histogram with four buckets to an octave.
 
-/// The number of buckets in a histogram.
-pub const BUCKETS: usize = 120;
+pub use profile_format::statistics::BUCKETS;
+
 /// The largest error of a percentile, in percent. Buckets are a quarter of an octave wide, and a reported value is the harmonic
 /// mean of a bucket's bounds.
 pub const HISTOGRAM_ERROR_PERCENT: u32 = 12;
@@ -45,7 +45,7 @@ impl Statistics {
     pub(crate) fn rescaled(&self, shift: u32, into_shift: u32, convert: impl Fn(i64) -> i64) -> Self {
         let mut buckets = [0_u64; BUCKETS];
         for (index, calls) in self.buckets.iter().enumerate().filter(|(_, calls)| **calls > 0) {
-            let into = bucket_of(convert(middle(index, shift)).max(0) as u64 >> into_shift.min(63));
+            let into = profile_format::bucket(convert(middle(index, shift)).max(0) as u64 >> into_shift.min(63));
             if let Some(sum) = buckets.get_mut(into) {
                 *sum = sum.saturating_add(*calls);
             }
@@ -83,15 +83,6 @@ fn middle(bucket: usize, shift: u32) -> i64 {
     (if bucket + 1 == BUCKETS { low } else { 2.0 * low * high / (low + high) }) as i64
 }
 
-/// Returns the bucket of a shifted time.
-fn bucket_of(value: u64) -> usize {
-    if value < 4 {
-        return value as usize;
-    }
-    let exponent = value.ilog2() as usize;
-    (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
-}
-
 /// Returns the lower and upper bounds of a bucket, in ticks.
 fn bounds(bucket: usize, shift: u32) -> (f64, f64) {
     let start = |bucket: usize| {
@@ -122,7 +113,7 @@ mod tests {
     }
 
     fn bucket(ticks: u64, shift: u32) -> usize {
-        bucket_of(ticks >> shift)
+        profile_format::bucket(ticks >> shift)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ecma335::{
     flags::cli_flags,
     image::{Directory, DirectoryKind},
 };
-use profile::report::SortBy;
+use profile::rows::SortBy;
 use serde_json::Value;
 use tests::{Runtime, ilinst, lists, profile_in, said, sample, skip_part, without_places};
 

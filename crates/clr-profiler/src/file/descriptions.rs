@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profile::calls::{Passing, describes, shape};
+use profile_format::{DescriptionKind, ParameterMode, TypeShape};
 
 use super::{RecordKind, put_string, write_record};
 
@@ -29,18 +29,18 @@ pub(crate) struct Described<'d> {
     pub(crate) returned: &'d str,
     /// The type of `this`; empty if there is none.
     pub(crate) this: &'d str,
-    pub(crate) parameters: &'d [(Passing, String, &'d str)],
+    pub(crate) parameters: &'d [(ParameterMode, String, &'d str)],
 }
 
 /// Describes a function.
 pub(crate) fn describe_signature(described: &Described<'_>) {
-    let mut record = Record::new(describes::SIGNATURE, described.number);
+    let mut record = Record::new(DescriptionKind::Signature, described.number);
     record.0.extend(described.method_id.to_le_bytes());
     record.0.extend(described.token.to_le_bytes());
     let Described { module, method, returned, this, parameters, .. } = described;
     [module, method, returned, this].into_iter().for_each(|text| put_string(&mut record.0, text));
     record.list(parameters, |to, (passing, of, name)| {
-        to.push(*passing as u8);
+        to.push(passing.number());
         put_string(to, of);
         put_string(to, name);
     });
@@ -49,14 +49,14 @@ pub(crate) fn describe_signature(described: &Described<'_>) {
 
 /// Describes a type with its fields.
 pub(crate) fn describe_fields(number: u32, name: &str, fields: &[String]) {
-    let mut record = Record::of_type(number, shape::FIELDS, name);
+    let mut record = Record::of_type(number, TypeShape::Fields, name);
     record.list(fields, |to, field| put_string(to, field));
     record.write();
 }
 
 /// Describes an enum.
 pub(crate) fn describe_members(number: u32, name: &str, is_flags: bool, members: &[(i64, String)]) {
-    let mut record = Record::of_type(number, if is_flags { shape::FLAGS } else { shape::ENUM }, name);
+    let mut record = Record::of_type(number, if is_flags { TypeShape::Flags } else { TypeShape::Enum }, name);
     record.list(members, |to, (value, name)| {
         to.extend(value.to_le_bytes());
         put_string(to, name);
@@ -68,15 +68,15 @@ struct Record(Vec<u8>);
 
 impl Record {
     /// Begins a record with its kind, space for its size, and the number of the described item.
-    fn new(kind: u8, number: u32) -> Self {
-        let mut record = vec![kind, 0, 0, 0, 0, 0, 0, 0];
+    fn new(kind: DescriptionKind, number: u32) -> Self {
+        let mut record = vec![kind.number(), 0, 0, 0, 0, 0, 0, 0];
         record.extend(number.to_le_bytes());
         Self(record)
     }
 
-    fn of_type(number: u32, shape: u8, name: &str) -> Self {
-        let mut record = Self::new(describes::TYPE, number);
-        record.0.push(shape);
+    fn of_type(number: u32, shape: TypeShape, name: &str) -> Self {
+        let mut record = Self::new(DescriptionKind::Type, number);
+        record.0.push(shape.number());
         put_string(&mut record.0, name);
         record
     }

@@ -9,6 +9,7 @@ use std::{
 use ecma335::{Rid, Token, schema, schema::MethodDef};
 use framework::Framework;
 use names::MethodId;
+use profile_format::NameKind;
 use weave::{Options, Plan as Selection};
 
 use super::loaded::Loaded;
@@ -16,10 +17,6 @@ use crate::{file, process::settings};
 
 /// The tool and its version, as in the marks of modules.
 pub(crate) const TOOL: &str = concat!("ilinst ", env!("CARGO_PKG_VERSION"));
-
-/// Kinds of name records.
-const METHOD: u8 = 2;
-const MODULE: u8 = 4;
 
 /// A module whose methods may be recorded.
 pub(crate) struct Module {
@@ -95,7 +92,7 @@ impl Module {
         let metadata = &self.loaded.metadata;
         let name = metadata.row(recorded).and_then(|row| metadata.name(row.name)).unwrap_or_default();
         let owner = metadata.owner(recorded).and_then(|owner| metadata.full_names().of(owner).ok());
-        file::write_name(METHOD, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
+        file::write_name(NameKind::Method, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
         Some(id)
     }
 
@@ -125,6 +122,6 @@ impl Module {
         about.extend(metadata.mvid().unwrap_or_default());
         let assembly = metadata.display_name();
         let name = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-        file::write_name(MODULE, &about, &[&assembly, &name, TOOL, path]);
+        file::write_name(NameKind::Module, &about, &[&assembly, &name, TOOL, path]);
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use profile::layout::{CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
+use profile_format::{NodeFlags, bucket, chunk, node, statistics, tree};
 
 use crate::{file::Chunk, process::clock};
 
@@ -88,9 +88,9 @@ pub(crate) struct Node {
 }
 
 /// The flag of roots.
-pub(super) const ROOT: u32 = 1;
+pub(super) const ROOT: u32 = NodeFlags::ROOT.bits();
 /// The flag of the overflow root and its callees.
-pub(super) const OVERFLOW: u32 = 4;
+pub(super) const OVERFLOW: u32 = NodeFlags::OVERFLOW.bits();
 
 /// The durations of a node's calls, except the first call.
 #[repr(C)]
@@ -99,7 +99,7 @@ pub(super) struct Statistics {
     pub(super) min: Cell<i64>,
     max: Cell<i64>,
     count: Cell<u64>,
-    buckets: [Cell<u32>; BUCKETS],
+    buckets: [Cell<u32>; statistics::BUCKETS],
 }
 
 /// A tree; it follows the header of its first chunk.
@@ -181,8 +181,28 @@ pub(super) struct Searching {
     pub(super) frame: usize,
 }
 
-const _: () = assert!(size_of::<Node>() == NODE && size_of::<Statistics>() == STATISTICS);
-const _: () = assert!(CHUNK_HEADER + size_of::<Tree>() == FIRST_NODE);
+/// Checks that fields lie at the offsets of the format.
+macro_rules! check_offsets {
+    ($($structure:ident: $layout:ident { $($field:ident: $offset:ident),* })*) => {
+        $(const _: () = assert!(size_of::<$structure>() == $layout::SIZE);
+        $(const _: () = assert!(std::mem::offset_of!($structure, $field) == $layout::$offset);)*)*
+    };
+}
+check_offsets! {
+    Node: node {
+        method_id: METHOD_ID_AT, caller: CALLER_AT, start: START_AT, calls: CALLS_AT, total: TOTAL_AT, leaves: LEAVES_AT,
+        statistics: STATISTICS_AT, flags: FLAGS_AT, exceptions: EXCEPTIONS_AT, exception_type: EXCEPTION_TYPE_AT,
+        number: NUMBER_AT, detached: DETACHED_AT, async_record: ASYNC_RECORD_AT, cold_statistics: COLD_STATISTICS_AT,
+        frame: CPU_AT
+    }
+    Statistics: statistics { first: FIRST_AT, min: MIN_AT, max: MAX_AT, count: COUNT_AT, buckets: BUCKETS_AT }
+    Tree: tree {
+        current: CURRENT_AT, root: ROOT_AT, threads: THREADS_AT, lost_calls: LOST_CALLS_AT, bad_leaves: BAD_TOKENS_AT,
+        frame: FRAME_AT, overflow_root: OVERFLOW_ROOT_AT, cpu_time: CPU_AT, started: STARTED_AT,
+        managed_thread_id: MANAGED_THREAD_AT, run_delay: RUN_DELAY_AT
+    }
+}
+const _: () = assert!(chunk::HEADER + size_of::<Tree>() == node::FIRST_AT);
 const _: () = assert!(size_of::<Option<Own<Node>>>() == size_of::<usize>());
 
 impl Tree {
@@ -203,7 +223,6 @@ fn open_from(node: Own<Node>) -> impl Iterator<Item = Own<Node>> {
     std::iter::successors(Some(node), |node| node.caller.get()).take_while(|node| node.caller.get().is_some())
 }
 
-const BUCKETS: usize = 120;
 /// The finest resolution of histograms is 1/30,000,000 s.
 const FINEST_PER_SECOND: u64 = 30_000_000;
 
@@ -267,7 +286,7 @@ pub(super) struct Seen {
     pub(super) exceptions: u32,
     pub(super) detached: i64,
     /// The calls in each bucket; `None` without statistics.
-    pub(super) buckets: Option<[u32; BUCKETS]>,
+    pub(super) buckets: Option<[u32; statistics::BUCKETS]>,
 }
 
 impl Seen {
@@ -277,7 +296,7 @@ impl Seen {
         // SAFETY: a node's statistics are complete before the node leads to them, and stay mapped with it.
         unsafe {
             let statistics: *const Statistics = field(&raw const (*node).statistics);
-            let buckets = (&raw const (*statistics).buckets).cast::<[u32; BUCKETS]>();
+            let buckets = (&raw const (*statistics).buckets).cast::<[u32; statistics::BUCKETS]>();
             Self {
                 method_id: field(&raw const (*node).method_id),
                 caller: field(&raw const (*node).caller),
@@ -310,41 +329,4 @@ unsafe fn field<C, T>(at: *const Cell<C>) -> T {
     const { assert!(size_of::<C>() == size_of::<T>()) };
     // SAFETY: the caller guarantees this.
     unsafe { at.cast::<T>().read_volatile() }
-}
-
-/// The bucket of a value: four buckets per power of two.
-#[inline]
-fn bucket(value: u64) -> usize {
-    if value < 4 {
-        return value as usize;
-    }
-    let exponent = value.ilog2() as usize;
-    (4 * (exponent - 1) + (value >> (exponent - 2) & 3) as usize).min(BUCKETS - 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_are_as_the_format_says() {
-        let expected = [
-            (0, 0),
-            (1, 1),
-            (3, 3),
-            (4, 4),
-            (5, 5),
-            (7, 7),
-            (8, 8),
-            (9, 8),
-            (10, 9),
-            (15, 11),
-            (16, 12),
-            (1023, 35),
-            (1024, 36),
-            (1 << 30, 116),
-            (u64::MAX, 119),
-        ];
-        expected.iter().for_each(|(value, number)| assert_eq!(bucket(*value), *number, "{value}"));
-    }
 }

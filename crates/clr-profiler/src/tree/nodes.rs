@@ -7,7 +7,12 @@ use std::{
 };
 
 use hashbrown::HashMap;
-use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
+use profile_format::{
+    chunk::HEADER as CHUNK_HEADER,
+    header::BLOCK,
+    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    statistics::SIZE as STATISTICS,
+};
 
 use super::layout::{Memory, Node, OVERFLOW, Own, ROOT, Statistics, Tree, add};
 use crate::{

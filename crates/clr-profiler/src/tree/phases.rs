@@ -2,7 +2,13 @@
 
 use std::collections::HashMap;
 
-use profile::layout::{BLOCK, CHUNK_HEADER, FIRST_NODE, NODE};
+use profile_format::{
+    PhaseKind,
+    chunk::HEADER as CHUNK_HEADER,
+    header::BLOCK,
+    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    phase::{CLOCK_AT, COUNT_AT, DETAILS, ENTRY, KIND_AT},
+};
 
 use super::{
     layout::{Node, OVERFLOW, ROOT, Seen, Tree},
@@ -10,21 +16,8 @@ use super::{
 };
 use crate::file::{self, Chunk, ChunkKind};
 
-/// The meaning of a saved state.
-#[derive(Clone, Copy)]
-pub(crate) enum PhaseKind {
-    /// A phase with a name begins.
-    Mark = 1,
-    /// The whole profile begins anew.
-    Reset = 2,
-}
-
-const CLOCK_AT: usize = 40;
-const KIND_AT: usize = 48;
-const COUNT_AT: usize = 52;
-const ENTRY: usize = 32;
 /// The number of values at the start of a node's details.
-const DETAILS_HEAD: usize = 9;
+const DETAILS_HEAD: usize = DETAILS / 8;
 /// No thread has more open calls. A deeper path is one that changes while it is read.
 const MAX_DEPTH: usize = 1_000_000;
 
@@ -76,7 +69,7 @@ pub(crate) fn add_phase(name: &str, kind: PhaseKind, now: i64) -> bool {
         unsafe {
             put(phase, CHUNK_HEADER, &bytes);
             put(phase, CLOCK_AT, &now.to_le_bytes());
-            put(phase, KIND_AT, &(kind as u32).to_le_bytes());
+            put(phase, KIND_AT, &kind.number().to_le_bytes());
             put(phase, COUNT_AT, &count.to_le_bytes());
         }
     };

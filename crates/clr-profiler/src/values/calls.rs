@@ -10,9 +10,11 @@ use std::{
     },
 };
 
-use profile::{
-    calls::record,
-    layout::{BLOCK, CHUNK_HEADER},
+use profile_format::{
+    CallRecordKind,
+    calls::{self as layout, MAX_SIZE},
+    chunk::HEADER as CHUNK_HEADER,
+    header::BLOCK,
 };
 
 use super::record::Record;
@@ -26,9 +28,9 @@ use crate::{
 const MAX_FRAMES: usize = 4096;
 /// Offset in a chunk of calls, after the common header: its number in its tree, the number of the thread's calls that
 /// were not captured, and, for the writer, the thread's next older chunk.
-const SEQUENCE_AT: usize = 40;
-const LOST_AT: usize = 48;
-const OLDER_AT: usize = 56;
+const SEQUENCE_AT: usize = layout::SEQUENCE_AT;
+const LOST_AT: usize = layout::LOST_AT;
+const OLDER_AT: usize = layout::NEWER_AT;
 
 /// The maximum number of by-reference parameters of a call that are read again at its end.
 pub(super) const MAX_REFERENCES: usize = 6;
@@ -176,13 +178,13 @@ impl ThreadCalls {
     }
 
     /// Begins a record; `None` if there is no room.
-    pub(super) fn record(&mut self, kind: u8, signature: u32, number: u64) -> Option<Record> {
+    pub(super) fn record(&mut self, kind: CallRecordKind, signature: u32, number: u64) -> Option<Record> {
         loop {
             // SAFETY: chunks stay mapped, and this thread alone writes to its own.
             unsafe {
                 if !self.chunk.is_null() {
                     let used = (*self.chunk).in_use();
-                    if used + record::MAX_SIZE <= BLOCK {
+                    if used + MAX_SIZE <= BLOCK {
                         let place = self.chunk.byte_add(used).cast();
                         return Some(Record::new(place, &raw const (*self.chunk).used, kind, signature, number));
                     }

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
-use profile::calls::{How, Passing, kind, record as format, unread};
+use profile_format::{CallEnd, CallFlags, CallRecordKind, ParameterMode, UnreadReason, ValueKind, calls::NOT_SHOWN};
 use weave::Captured;
 
 use super::{
@@ -44,7 +44,7 @@ static SUSPENSIONS: AtomicU64 = AtomicU64::new(0);
 /// The fields of a value are shown; the fields of those fields are not.
 const FIELDS: usize = 1;
 /// float32 and float64
-const FLOATS: [u8; 2] = [0x0C, 0x0D];
+const FLOATS: [u8; 2] = [ValueKind::Single.number(), ValueKind::Double.number()];
 /// The number of array elements that are kept.
 const MAX_ELEMENTS: usize = 4;
 
@@ -80,7 +80,7 @@ enum Ending<'h> {
     Exception,
 }
 
-impl From<Ending<'_>> for How {
+impl From<Ending<'_>> for CallEnd {
     fn from(ending: Ending<'_>) -> Self {
         match ending {
             Ending::Returned(..) => Self::Returned,
@@ -163,16 +163,16 @@ pub(crate) fn end_callees(now: i64, called_at: usize) {
 /// Ends the calls that cannot be open while a method runs that was called at this stack pointer.
 fn end_gone(calls: &mut ThreadCalls, called_at: usize, at: i64) {
     while let Some(frame) = calls.pop_gone(called_at) {
-        if let Some(record) = end_record(calls, &frame, How::Exception) {
+        if let Some(record) = end_record(calls, &frame, CallEnd::Exception) {
             record.finish(at);
         }
     }
 }
 
 /// The record of a call's end; `None` if the call is not captured.
-fn end_record(calls: &mut ThreadCalls, frame: &Frame, how: How) -> Option<Record> {
-    let mut record = calls.record(format::LEAVE, frame.instance?.number, frame.number)?;
-    record.set_flag(how as u8);
+fn end_record(calls: &mut ThreadCalls, frame: &Frame, how: CallEnd) -> Option<Record> {
+    let mut record = calls.record(CallRecordKind::Leave, frame.instance?.number, frame.number)?;
+    record.set_end(how);
     Some(record)
 }
 
@@ -202,7 +202,7 @@ fn begin_record(
     };
     let mut references = [0; MAX_REFERENCES];
     let number = calls.next_number();
-    let mut record = calls.record(format::ENTER, instance.number, number);
+    let mut record = calls.record(CallRecordKind::Enter, instance.number, number);
     if capture.wants_arguments()
         && let Some(record) = &mut record
     {
@@ -243,8 +243,8 @@ fn end_call(function: &'static Function, ending: Ending<'_>, now: i64, called_at
 }
 
 /// Whether a parameter may have a new value at the end of the call.
-fn is_looked_at_again(passing: Passing) -> bool {
-    matches!(passing, Passing::Ref | Passing::Out)
+fn is_looked_at_again(passing: ParameterMode) -> bool {
+    matches!(passing, ParameterMode::Ref | ParameterMode::Out)
 }
 
 /// A function with the generic arguments of a call.
@@ -390,7 +390,7 @@ impl Capture {
         if let Some(this) = &instance.this {
             let at = places.next(this);
             if self.captured.this {
-                record.set_flag(format::THIS);
+                record.set_flag(CallFlags::THIS);
                 // SAFETY: `this` is at the first location.
                 unsafe { self.put(hook, record, this, at) };
             }
@@ -398,7 +398,7 @@ impl Capture {
         if !self.captured.arguments {
             return;
         }
-        record.set_flag(format::ARGUMENTS);
+        record.set_flag(CallFlags::ARGUMENTS);
         let mut kept = references.iter_mut();
         for Parameter { passing, layout } in &instance.parameters {
             let at = places.next(layout);
@@ -408,8 +408,8 @@ impl Capture {
                 // SAFETY: an argument that is a reference is as large as an address.
                 *kept = at.map_or(0, |at| unsafe { read_value(at) });
             }
-            if *passing == Passing::Out {
-                record.unread(unread::OUT);
+            if *passing == ParameterMode::Out {
+                record.unread(UnreadReason::Out);
             } else {
                 // SAFETY: the argument is at its location.
                 unsafe { self.put(hook, record, layout, at) };
@@ -426,7 +426,7 @@ impl Capture {
         let is_known = !self.has_first_register_alone || is_in_first_register(layout);
         let range = if is_known { self.runtime.leave_info(function.id, info) } else { None };
         let range = range.filter(|range| layout.size().is_none_or(|size| size <= range.length as usize));
-        record.set_flag(format::RETURNED);
+        record.set_flag(CallFlags::RETURNED);
         // SAFETY: the runtime has just said where the result is.
         unsafe { self.put(hook, record, layout, range.map(|range| range.address)) };
     }
@@ -441,19 +441,19 @@ impl Capture {
         }
         let changed = instance.parameters.iter().filter(|parameter| is_looked_at_again(parameter.passing));
         for (index, parameter) in changed.enumerate() {
-            record.set_flag(format::BY_REFERENCE);
+            record.set_flag(CallFlags::BY_REFERENCE);
             let ValueLayout::ByRef(layout) = &parameter.layout else {
-                record.unread(unread::UNKNOWN_TYPE);
+                record.unread(UnreadReason::UnknownType);
                 continue;
             };
             match frame.references.get(index) {
-                None => record.unread(unread::NO_ROOM),
-                Some(0) => record.unread(unread::NOT_FOUND),
+                None => record.unread(UnreadReason::NoRoom),
+                Some(0) => record.unread(UnreadReason::NotFound),
                 Some(at) if calls.is_on_stack(*at) || frame.suspensions == SUSPENSIONS.load(Relaxed) => {
                     // SAFETY: no object has moved since the reference was passed, or it leads to a variable on the stack.
                     unsafe { self.put(hook, record, layout, Some(*at)) };
                 }
-                Some(_) => record.unread(unread::MOVED),
+                Some(_) => record.unread(UnreadReason::Moved),
             }
         }
     }
@@ -466,7 +466,7 @@ impl Capture {
         match at {
             // SAFETY: the caller guarantees this.
             Some(at) => record.whole(|record| unsafe { self.value(hook, record, layout, at, FIELDS) }),
-            None => record.unread(unread::NOT_FOUND),
+            None => record.unread(UnreadReason::NotFound),
         }
     }
 
@@ -483,30 +483,30 @@ impl Capture {
                 ValueLayout::Decimal => {
                     // In memory: flags, high, low, middle.
                     let [flags, high, low, middle]: [u32; 4] = read_value(at);
-                    record.byte(kind::DECIMAL)?;
+                    record.byte(ValueKind::Decimal)?;
                     [low, middle, high, flags].into_iter().try_for_each(|word| record.u32(word))
                 }
                 ValueLayout::Enum { number, element, size } => {
-                    record.byte(kind::ENUM)?;
+                    record.byte(ValueKind::Enum)?;
                     record.u32(*number)?;
                     record.byte(*element)?;
                     record.copy(at, *size)
                 }
                 ValueLayout::Reference => match Object::read(hook, at) {
-                    None => record.byte(kind::NULL),
+                    None => record.byte(ValueKind::Null),
                     Some(object) => self.object(hook, record, object, depth),
                 },
                 ValueLayout::Nullable { value_at, of, .. } => {
                     if read_value::<u8>(at) == 0 {
-                        return record.byte(kind::NULL);
+                        return record.byte(ValueKind::Null);
                     }
                     self.value(hook, record, of, at + value_at, depth)
                 }
                 ValueLayout::Struct { number, fields, .. } => {
-                    record.byte(kind::VALUE)?;
+                    record.byte(ValueKind::Struct)?;
                     record.u32(*number)?;
                     match fields.as_ref().filter(|_| depth > 0) {
-                        None => record.byte(kind::NOT_SHOWN),
+                        None => record.byte(NOT_SHOWN),
                         Some(fields) => {
                             record.byte(fields.len() as u8)?;
                             fields.iter().try_for_each(|field| {
@@ -516,9 +516,9 @@ impl Capture {
                     }
                 }
                 // A reference within a value may point to a variable that no longer exists.
-                ValueLayout::ByRef(_) if depth < FIELDS => record.try_unread(unread::REFERENCE),
+                ValueLayout::ByRef(_) if depth < FIELDS => record.try_unread(UnreadReason::Reference),
                 ValueLayout::ByRef(to) => match read_value::<usize>(at) {
-                    0 => record.byte(kind::NULL),
+                    0 => record.byte(ValueKind::Null),
                     target => self.value(hook, record, to, target, depth),
                 },
                 ValueLayout::Unread { reason, .. } => record.try_unread(*reason),
@@ -532,7 +532,7 @@ impl Capture {
         // SAFETY: the runtime reports the class of the object, and the layout is that of its objects.
         unsafe {
             match layout {
-                None | Some(ObjectLayout::Unknown) => record.try_unread(unread::UNKNOWN_TYPE),
+                None | Some(ObjectLayout::Unknown) => record.try_unread(UnreadReason::UnknownType),
                 Some(ObjectLayout::String) => {
                     let (length_at, units_at) = self.strings;
                     let length: u32 = read_value(address + length_at);
@@ -543,9 +543,9 @@ impl Capture {
                     let mut dimensions = [0; MAX_RANK];
                     let dimensions = dimensions.get_mut(..*rank)?;
                     let Some(data) = self.runtime.array(object, dimensions) else {
-                        return record.try_unread(unread::NOT_FOUND);
+                        return record.try_unread(UnreadReason::NotFound);
                     };
-                    record.byte(kind::ARRAY)?;
+                    record.byte(ValueKind::Array)?;
                     record.u32(*number)?;
                     record.byte(*rank as u8)?;
                     dimensions.iter().try_for_each(|length| record.u32(*length))?;
@@ -555,11 +555,11 @@ impl Capture {
                     (0..shown).try_for_each(|index| self.value(hook, record, element, data + index * size, depth - 1))
                 }
                 Some(ObjectLayout::Object { number, fields }) => {
-                    record.byte(kind::OBJECT)?;
+                    record.byte(ValueKind::Object)?;
                     record.u32(*number)?;
                     record.u64(address as u64)?;
                     if depth == 0 {
-                        return record.byte(kind::NOT_SHOWN);
+                        return record.byte(NOT_SHOWN);
                     }
                     record.byte(fields.len() as u8)?;
                     fields.iter().try_for_each(|field| {
@@ -572,10 +572,10 @@ impl Capture {
                     let handle: usize = read_value(address + at);
                     match Some(handle).filter(|handle| handle & NO_CLASS == 0).and_then(classes::number_of_class) {
                         Some(number) => {
-                            record.byte(kind::TYPE)?;
+                            record.byte(ValueKind::Type)?;
                             record.u32(number)
                         }
-                        None => record.try_unread(unread::UNKNOWN_TYPE),
+                        None => record.try_unread(UnreadReason::UnknownType),
                     }
                 }
             }
@@ -597,7 +597,7 @@ mod tests {
 
     #[test]
     fn arguments_are_found_by_their_sizes() {
-        let unknown = ValueLayout::Unread { reason: unread::UNKNOWN_LAYOUT, size: None };
+        let unknown = ValueLayout::Unread { reason: UnreadReason::UnknownLayout, size: None };
         let three = [ValueLayout::Reference, INT, INT];
         assert_eq!(places(&[(100, 8), (200, 4), (300, 4)], &three), [Some(100), Some(200), Some(300)]);
         // A range may hold several arguments.

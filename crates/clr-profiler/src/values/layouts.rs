@@ -8,7 +8,7 @@ use ecma335::{
     schema::{Constant, CustomAttribute, Field as FieldRow, TypeDef},
     signature::{Signature, TypeSig},
 };
-use profile::calls::{kind, unread};
+use profile_format::{UnreadReason, ValueKind};
 
 use super::{
     resolve::{Arguments, Modules},
@@ -96,8 +96,8 @@ impl Layouts {
         match of {
             Type::Element(element) => plain(*element),
             Type::ByRef(to) => ValueLayout::ByRef(Box::new(self.value_layout(to, with_fields))),
-            Type::Pointer(_) | Type::Function(_) => ValueLayout::Plain { kind: kind::POINTER, size: POINTER },
-            Type::Unknown(_) => ValueLayout::Unread { reason: unread::UNKNOWN_TYPE, size: None },
+            Type::Pointer(_) | Type::Function(_) => ValueLayout::Plain { kind: ValueKind::Pointer.number(), size: POINTER },
+            Type::Unknown(_) => ValueLayout::Unread { reason: UnreadReason::UnknownType, size: None },
             Type::Array(..) => ValueLayout::Reference,
             Type::Named(named) if !named.is_value => ValueLayout::Reference,
             Type::Named(named) => {
@@ -106,7 +106,7 @@ impl Layouts {
                 }
                 if let Some(element) = self.underlying(named) {
                     let ValueLayout::Plain { kind, size } = plain(element) else {
-                        return ValueLayout::Unread { reason: unread::UNKNOWN_TYPE, size: None };
+                        return ValueLayout::Unread { reason: UnreadReason::UnknownType, size: None };
                     };
                     return ValueLayout::Enum { number: self.number(of), element: kind, size };
                 }
@@ -132,7 +132,7 @@ impl Layouts {
         };
         match known.or_else(aligned) {
             Some((value_at, size)) => ValueLayout::Nullable { value_at, size, of: Box::new(value) },
-            None => ValueLayout::Unread { reason: unread::UNKNOWN_LAYOUT, size: None },
+            None => ValueLayout::Unread { reason: UnreadReason::UnknownLayout, size: None },
         }
     }
 
@@ -339,9 +339,9 @@ impl Request {
 fn well_known(name: &str) -> Option<ValueLayout> {
     Some(match name {
         "System.Decimal" => ValueLayout::Decimal,
-        "System.DateTime" => ValueLayout::Plain { kind: kind::DATE_TIME, size: 8 },
-        "System.TimeSpan" => ValueLayout::Plain { kind: kind::TIME_SPAN, size: 8 },
-        "System.Guid" => ValueLayout::Plain { kind: kind::GUID, size: 16 },
+        "System.DateTime" => ValueLayout::Plain { kind: ValueKind::DateTime.number(), size: 8 },
+        "System.TimeSpan" => ValueLayout::Plain { kind: ValueKind::TimeSpan.number(), size: 8 },
+        "System.Guid" => ValueLayout::Plain { kind: ValueKind::Guid.number(), size: 16 },
         _ => return None,
     })
 }
@@ -355,8 +355,8 @@ fn plain(element: ElementType) -> ValueLayout {
         E::I4 | E::U4 | E::R4 => 4,
         E::I8 | E::U8 | E::R8 => 8,
         E::I | E::U => POINTER,
-        E::TypedByRef => return ValueLayout::Unread { reason: unread::TYPED_REFERENCE, size: Some(2 * POINTER) },
-        _ => return ValueLayout::Unread { reason: unread::UNKNOWN_TYPE, size: None },
+        E::TypedByRef => return ValueLayout::Unread { reason: UnreadReason::TypedReference, size: Some(2 * POINTER) },
+        _ => return ValueLayout::Unread { reason: UnreadReason::UnknownType, size: None },
     };
     ValueLayout::Plain { kind: element as u8, size }
 }

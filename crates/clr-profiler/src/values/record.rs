@@ -5,7 +5,10 @@ use std::sync::atomic::{
     Ordering::{Relaxed, Release},
 };
 
-use profile::calls::{kind, record, unread};
+use profile_format::{
+    CallEnd, CallFlags, CallRecordKind, UnreadReason, ValueKind,
+    calls::{self, MAX_SIZE},
+};
 
 /// The number of UTF-16 code units of a string that are kept.
 const MAX_UNITS: u32 = 256;
@@ -35,22 +38,29 @@ struct Head {
     clock: i64,
 }
 
+const _: () = assert!(size_of::<Head>() == calls::HEADER);
+
 impl Record {
     /// # Safety
-    /// `record::MAX_SIZE` bytes must be available at `start`, with no other writer. Only this thread may change the
+    /// `MAX_SIZE` bytes must be available at `start`, with no other writer. Only this thread may change the
     /// counter.
-    pub(super) unsafe fn new(start: *mut u8, used: *const AtomicU64, kind: u8, signature: u32, number: u64) -> Self {
+    pub(super) unsafe fn new(start: *mut u8, used: *const AtomicU64, kind: CallRecordKind, signature: u32, number: u64) -> Self {
         // Each value without room is replaced by two bytes: this reserve is enough for that many parameters.
         const RESERVE: usize = 512;
-        let head = Head { size: 0, kind, flags: 0, signature, number, clock: 0 };
+        let head = Head { size: 0, kind: kind.number(), flags: 0, signature, number, clock: 0 };
         // SAFETY: the caller guarantees this.
-        let (at, end) = unsafe { (start.add(size_of::<Head>()), start.add(record::MAX_SIZE)) };
+        let (at, end) = unsafe { (start.add(size_of::<Head>()), start.add(MAX_SIZE)) };
         Self { start, at, end, used, reserve: RESERVE, head }
     }
 
     /// Sets a flag of its head.
-    pub(super) fn set_flag(&mut self, flag: u8) {
-        self.head.flags |= flag;
+    pub(super) fn set_flag(&mut self, flag: CallFlags) {
+        self.head.flags |= flag.bits();
+    }
+
+    /// Notes how the call ended.
+    pub(super) fn set_end(&mut self, end: CallEnd) {
+        self.head.flags |= end.number();
     }
 
     /// Completes the record: readers of the file see it from now on.
@@ -68,22 +78,22 @@ impl Record {
         let before = self.at;
         if put(self).is_none() {
             self.at = before;
-            self.unread(unread::NO_ROOM);
+            self.unread(UnreadReason::NoRoom);
         }
     }
 
     /// Writes the reason why a value was not read. There is always room for it.
-    pub(super) fn unread(&mut self, reason: u8) {
+    pub(super) fn unread(&mut self, reason: UnreadReason) {
         self.reserve = self.reserve.saturating_sub(UNREAD_SIZE);
         let _ = self.try_unread(reason);
     }
 
-    pub(super) fn try_unread(&mut self, reason: u8) -> Option<()> {
-        self.put(&[kind::UNREAD, reason])
+    pub(super) fn try_unread(&mut self, reason: UnreadReason) -> Option<()> {
+        self.put(&[ValueKind::Unread.number(), reason.number()])
     }
 
-    pub(super) fn byte(&mut self, byte: u8) -> Option<()> {
-        self.put(&[byte])
+    pub(super) fn byte(&mut self, byte: impl Into<u8>) -> Option<()> {
+        self.put(&[byte.into()])
     }
 
     pub(super) fn u32(&mut self, number: u32) -> Option<()> {
@@ -106,7 +116,7 @@ impl Record {
     /// `length` units must be at `units_at`.
     pub(super) unsafe fn string(&mut self, length: u32, units_at: usize) -> Option<()> {
         let shown = length.min(MAX_UNITS);
-        self.byte(kind::STRING)?;
+        self.byte(ValueKind::String)?;
         self.u32(length)?;
         self.put(&(shown as u16).to_le_bytes())?;
         // SAFETY: the caller guarantees this.

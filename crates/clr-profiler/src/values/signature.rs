@@ -7,7 +7,7 @@ use ecma335::{
     schema::{GenericParam, MethodDef, Param},
     signature::{Signature, TypeSig},
 };
-use profile::calls::Passing;
+use profile_format::ParameterMode;
 
 use super::{
     layouts::Layouts,
@@ -25,7 +25,7 @@ use crate::{
 struct Types {
     name: String,
     this: Option<Type>,
-    parameters: Vec<(Passing, Type, String)>,
+    parameters: Vec<(ParameterMode, Type, String)>,
     returned: Type,
 }
 
@@ -78,7 +78,7 @@ fn parameters_of(metadata: &Metadata<'_>, owner: Token) -> Vec<Type> {
 }
 
 /// The passing mode of a parameter: by C# attributes, else by the flags.
-fn passing(layouts: &mut Layouts, module: Id, signature: &TypeSig, row: Option<&Param>) -> Passing {
+fn passing(layouts: &mut Layouts, module: Id, signature: &TypeSig, row: Option<&Param>) -> ParameterMode {
     let mut at = signature;
     let mut is_read_only = false;
     loop {
@@ -88,14 +88,14 @@ fn passing(layouts: &mut Layouts, module: Id, signature: &TypeSig, row: Option<&
                 at = inner;
             }
             TypeSig::ByRef(_) => break,
-            _ => return Passing::Value,
+            _ => return ParameterMode::Value,
         }
     }
     match row {
-        Some(row) if row.is_out() && !row.is_in() => Passing::Out,
-        Some(row) if is_read_only || row.is_in() && !row.is_out() => Passing::In,
-        _ if is_read_only => Passing::In,
-        _ => Passing::Ref,
+        Some(row) if row.is_out() && !row.is_in() => ParameterMode::Out,
+        Some(row) if is_read_only || row.is_in() && !row.is_out() => ParameterMode::In,
+        _ if is_read_only => ParameterMode::In,
+        _ => ParameterMode::Ref,
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn describe(layouts: &mut Layouts, function: &Function, context: &Con
         layouts.learn(this, context.class);
     }
     let number = descriptions::next_number();
-    let parameters: Vec<(Passing, String, &str)> =
+    let parameters: Vec<(ParameterMode, String, &str)> =
         types.parameters.iter().map(|(passing, of, name)| (*passing, target_text(*passing, of), name.as_str())).collect();
     descriptions::describe_signature(&Described {
         number,
@@ -156,6 +156,6 @@ pub(crate) fn describe(layouts: &mut Layouts, function: &Function, context: &Con
     Some(instance)
 }
 
-fn target_text(passing: Passing, of: &Type) -> String {
-    if passing == Passing::Value { of.to_string() } else { target(of).to_string() }
+fn target_text(passing: ParameterMode, of: &Type) -> String {
+    if passing == ParameterMode::Value { of.to_string() } else { target(of).to_string() }
 }

@@ -117,7 +117,7 @@ fn width(max: u32) -> u32 {
 
 impl<'b> Column<'b> {
     /// Opens a column of a group of rows, by its index in the schema.
-    pub(super) fn of(file: &'b [u8], group: &Struct<'b>, index: usize, leaf: &Leaf<'_>) -> Result<Self, String> {
+    pub(super) fn read(file: &'b [u8], group: &Struct<'b>, index: usize, leaf: &Leaf<'_>) -> Result<Self, String> {
         let (input, left, codec) = schema::chunk(file, group, index)?;
         let none = Page {
             data: Cow::Borrowed(&[]),

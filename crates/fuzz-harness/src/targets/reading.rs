@@ -19,10 +19,14 @@ use ecma335::{
 use export::{Export, Format, Measure, Origin};
 use names::{Manifest, MethodId};
 use profile::{
-    Profile, TextOptions,
-    calls::{Calls, Condition},
+    Profile,
+    calls::Calls,
     compare::{CompareOptions, Comparison},
     merge::Merge,
+};
+use report::{
+    TextOptions,
+    calls::{CallText, Condition},
     views::{GroupBy, ViewOptions, Wanted},
 };
 use verify::{Library, Scope};
@@ -167,7 +171,7 @@ pub(super) fn verify(bytes: &[u8]) -> Result<Outcome, String> {
 
 pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
-    profile.head();
+    report::head(&profile);
     let names = profile.display_names();
     for (wanted, fold_recursion) in [
         (Wanted::Methods, false),
@@ -179,10 +183,10 @@ pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
         (Wanted::Groups(GroupBy::Type), false),
     ] {
         let options = ViewOptions { fold_recursion, by_thread: !fold_recursion, ..ViewOptions::default() };
-        let (view, count) = profile.view(&wanted, &options, &names, &|_| true);
+        let (view, count) = report::views::view(&profile, &wanted, &options, &names, &|_| true);
         view.text(&profile, count, &TextOptions { bars: true, ..TextOptions::default() });
         view.csv(std::io::sink()).map_err(|error| error.to_string())?;
-        serde_json::to_writer(std::io::sink(), &profile.document(&view)).map_err(|error| error.to_string())?;
+        serde_json::to_writer(std::io::sink(), &report::document(&profile, &view)).map_err(|error| error.to_string())?;
     }
     profile::events(bytes).into_iter().flatten().for_each(drop);
     for name in &profile.phases {
@@ -196,7 +200,7 @@ pub(super) fn export(bytes: &[u8]) -> Result<Outcome, String> {
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     let phase = |name: &String| Some((name.clone(), Profile::parse_phase(bytes, name).ok()??));
     let phases: Vec<(String, Profile)> = profile.phases.iter().filter_map(phase).collect();
-    let origin = Origin::of(&profile, "host");
+    let origin = Origin::new(&profile, "host");
     for (format, max_depth) in Format::ALL.into_iter().flat_map(|format| [(format, None), (format, Some(2))]) {
         let (measure, by_thread) = (Measure::Calls, max_depth.is_some());
         let export = Export { profile: &profile, bytes, phases: &phases, origin: &origin, measure, by_thread, max_depth };
@@ -209,7 +213,7 @@ pub(super) fn export(bytes: &[u8]) -> Result<Outcome, String> {
         let condition: Condition = "x.Length > 3".parse()?;
         for call in &calls.list {
             condition.is_met(&calls, call);
-            calls.json(&profile, call);
+            CallText(&calls).json(&profile, call);
         }
     }
     Ok(Outcome::Accepted)
@@ -235,8 +239,8 @@ pub(super) fn comparison(bytes: &[u8], beside: Option<&[u8]>) -> Result<Outcome,
     let (one, other) = ([profile], [other]);
     for (base, new) in [(&one, &other), (&other, &one)] {
         let mut comparison = Comparison::new(base, new, &CompareOptions::default());
-        comparison.text(usize::MAX);
-        comparison.markdown(usize::MAX);
+        report::compare::text(&comparison, usize::MAX);
+        report::compare::markdown(&comparison, usize::MAX);
         serde_json::to_writer(std::io::sink(), &comparison).map_err(|error| error.to_string())?;
         let all = comparison.paths(base, new).len();
         let kept: Vec<String> = comparison.methods.iter().step_by(2).map(|method| method.name.clone()).collect();

@@ -64,11 +64,11 @@ impl Reporting {
         let found = profiles.written();
         let of_process = found.iter().find(|path| profiles::pid_in(path) == Some(process));
         let Some(path) = of_process.or(found.first()).cloned() else { return Ok(None) };
-        let profile = self.shown.read(&path)?;
         let unnamed = || env::temp_dir().join(format!("ilinst-{process}.html"));
         let page = self.html.clone().or_else(|| self.open.then(unnamed));
+        let (profile, phases) = if page.is_some() { self.shown.read_all(&path)? } else { (self.shown.read(&path)?, Vec::new()) };
         if let Some(page) = &page {
-            self.shown.write_page(&profile, &path, page)?;
+            self.shown.write_page(&profile, &phases, &path, page)?;
         }
         if let Some(file) = &self.json {
             self.shown.write_json(&profile, &path, file)?;

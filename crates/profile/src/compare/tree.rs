@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Comparison, counted::as_counted};
+use super::{comparison::Comparison, counted::as_counted};
 use crate::{
-    model::Profile,
-    views::{PathRow, around},
+    aggregate::{around, running},
+    model::{Profile, SampleType},
 };
 
 /// A call path with both sides. Values are means over each side's runs, since means add up along paths. Times are in
@@ -43,10 +43,16 @@ impl Comparison {
             let tree = profile.merged_tree();
             // The merged path of each node.
             let mut mapped: Vec<Option<usize>> = Vec::with_capacity(tree.nodes.len());
-            for row in profile.paths(&tree, &[]) {
-                let PathRow { caller, function, calls, self_ms, total_ms, self_waiting_ms, cpu_ms, .. } = row;
-                let caller = caller.and_then(|caller| mapped.get(caller).copied().flatten());
-                let method = method_of.get(function).copied().filter(|method| *method < self.methods.len() + self.others.len());
+            let flat = |sample_type| profile.flat(&tree, sample_type);
+            let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
+            let [all, all_waiting, all_probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES]
+                .map(|sample_type| profile.cumulative(&tree, sample_type));
+            let (calls, cpu) = (flat(SampleType::CALLS), flat(SampleType::CPU));
+            for (index, node) in tree.nodes.iter().enumerate() {
+                let at = |values: &[i64]| values.get(index).copied().unwrap_or_default();
+                let caller = node.caller.and_then(|caller| mapped.get(caller).copied().flatten());
+                let method =
+                    method_of.get(node.function).copied().filter(|method| *method < self.methods.len() + self.others.len());
                 let place = method.map(|method| {
                     *places.entry((caller, method)).or_insert_with(|| {
                         paths.push(PathChange { method, caller, ..PathChange::default() });
@@ -54,11 +60,14 @@ impl Comparison {
                     })
                 });
                 if let Some(path) = place.and_then(|place| paths.get_mut(place)) {
-                    path.self_ms[side] += self_ms * weight;
-                    path.total_ms[side] += total_ms * weight;
-                    path.self_waiting_ms[side] += self_waiting_ms * weight;
-                    path.cpu_ms[side] += cpu_ms.unwrap_or_default() * weight;
-                    path.calls[side] += calls as f64 * weight;
+                    let ms = |ticks| profile.milliseconds(ticks) * weight;
+                    path.self_ms[side] += ms(running(at(wall), at(waiting), at(probes)).max(0));
+                    path.total_ms[side] += ms(running(at(&all), at(&all_waiting), at(&all_probes)).max(0));
+                    path.self_waiting_ms[side] += ms(at(waiting));
+                    if profile.is_sampled() {
+                        path.cpu_ms[side] += at(cpu) as f64 / 1e6 * weight;
+                    }
+                    path.calls[side] += at(calls) as f64 * weight;
                 }
                 mapped.push(place);
             }

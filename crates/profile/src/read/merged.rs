@@ -2,9 +2,9 @@
 
 use indexmap::IndexMap;
 
-use super::{ByFunction, Functions};
+use super::functions::{ByFunction, Functions};
 use crate::{
-    format::Records,
+    file::Records,
     model::{CallTree, Node},
 };
 

@@ -2,19 +2,25 @@
 
 use std::collections::HashMap;
 
+use profile_format::NodeFlags;
 use rayon::prelude::*;
 
-use super::{ByFunction, Functions, Span, may_run};
+use super::{
+    functions::{ByFunction, Functions},
+    span::Span,
+};
 use crate::{
-    format::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader, node_flag},
-    model::{CallTree, Mode, Node, Notes, SampleType},
+    file::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader},
+    model::{CallTree, End, Mode, Node, Notes, SampleType},
     statistics::{BUCKETS, Statistics},
 };
 
 /// The sample types of all modes that record call trees.
-pub(super) const TIMED: [SampleType; 4] = [SampleType::CALLS, SampleType::LEAVES, SampleType::OPEN, SampleType::WALL];
-/// The further sample types of version 2.
-pub(super) const MORE: [SampleType; 10] = [
+pub(super) const TIMED: [SampleType; SampleType::MOST] = [
+    SampleType::CALLS,
+    SampleType::LEAVES,
+    SampleType::OPEN,
+    SampleType::WALL,
     SampleType::WAITING,
     SampleType::PROBES,
     SampleType::EXCEPTIONS,
@@ -62,7 +68,7 @@ impl Trees {
         all.add_histograms(records, &histograms);
         // The program updates the header's clock once a second; later calls show later times.
         let header = &records.header;
-        if header.version > 1 && may_run(header.end) && matches!(header.mode, Mode::Exact | Mode::Trace) {
+        if may_run(header.end) && matches!(header.mode, Mode::Exact | Mode::Trace) {
             all.end = all.end.max(latest);
         }
         for tree in 0..builder.trees.len() {
@@ -85,7 +91,7 @@ impl Trees {
         if raw.exception_type != 0 {
             self.exception_types[function] = raw.exception_type;
         }
-        if raw.flags & node_flag::COUNTED != 0 {
+        if raw.flags.has(NodeFlags::COUNTED) {
             // The calls that were timed before are too few, and too early, for percentiles.
             let first = records.first_of(raw);
             first.iter().for_each(|first| add_statistics(&mut self.statistics, function, &Statistics::of_first(*first)));
@@ -178,7 +184,7 @@ impl Builder<'_, '_> {
                 self.trees.len() - 1
             });
             if let Some(tree) = self.trees.get_mut(number) {
-                tree.slots += chunk.count();
+                tree.slots += chunk.slots.count();
                 tree.header = chunk.header.unwrap_or(tree.header);
             }
         }
@@ -191,15 +197,15 @@ impl Builder<'_, '_> {
 
     fn add(&mut self, chunk: &NodeChunk<'_>, functions: &mut Functions<'_>, note: &mut impl FnMut(usize, &RawNode)) {
         let Some(number) = self.by_address.get(&chunk.tree).copied() else { return };
-        self.places.push((number, Vec::with_capacity(chunk.count())));
-        for slot in (0..chunk.count()).map(|index| chunk.slot(index)) {
+        self.places.push((number, Vec::with_capacity(chunk.slots.count())));
+        for slot in (0..chunk.slots.count()).map(|index| chunk.slot(index)) {
             let Slot::Node(raw) = slot else {
                 self.places.last_mut().into_iter().for_each(|(_, places)| places.push(0));
                 continue;
             };
             // A caller is always older than its callee; anything else is damage, and could form a cycle. Overflow nodes stand for
             // calls on many paths, and have no caller.
-            let is_overflow = raw.flags & node_flag::OVERFLOW != 0;
+            let is_overflow = raw.flags.has(NodeFlags::OVERFLOW);
             let caller = if is_overflow { None } else { self.node_at(raw.caller).filter(|(tree, _)| *tree == number) };
             let record = match self.records.node_slot(raw.async_record) {
                 Some(Slot::Async(record)) => Some(record),
@@ -210,11 +216,11 @@ impl Builder<'_, '_> {
             let Some(tree) = self.trees.get_mut(number) else { return };
             tree.nodes.push(Node { function, caller: caller.map(|(_, node)| node) });
             tree.notes.push(Notes {
-                is_async: raw.flags & node_flag::ASYNC != 0 || raw.async_record != 0,
+                is_async: raw.flags.has(NodeFlags::ASYNC) || raw.async_record != 0,
                 is_overflow,
-                is_counted: raw.flags & node_flag::COUNTED != 0,
-                was_counted: raw.flags & node_flag::WAS_COUNTED != 0,
-                lost_flow: raw.flags & node_flag::FLOW_LOST != 0,
+                is_counted: raw.flags.has(NodeFlags::COUNTED),
+                was_counted: raw.flags.has(NodeFlags::WAS_COUNTED),
+                lost_flow: raw.flags.has(NodeFlags::FLOW_LOST),
             });
             tree.sums.push(Sums {
                 start: raw.start,
@@ -304,7 +310,7 @@ impl Builder<'_, '_> {
         }
         for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
             for entry in phase.entries() {
-                let Some((tree, node)) = self.node_at(entry.place) else { continue };
+                let Some((tree, node)) = self.node_at(entry.node) else { continue };
                 let Some(sums) = self.trees.get_mut(tree).and_then(|tree| tree.sums.get_mut(node)) else { continue };
                 for (sum, value) in [
                     (&mut sums.calls, entry.calls),
@@ -317,7 +323,7 @@ impl Builder<'_, '_> {
             }
         }
         for (details, weight) in self.records.details_of(&span.weights) {
-            let Some((tree, node)) = self.node_at(details.place) else { continue };
+            let Some((tree, node)) = self.node_at(details.node) else { continue };
             let Some(tree) = self.trees.get_mut(tree) else { continue };
             let Some(sums) = tree.sums.get_mut(node) else { continue };
             for (sum, value) in
@@ -345,12 +351,12 @@ impl Builder<'_, '_> {
         let mut began: Vec<Vec<i64>> = ended.collect();
         for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
             for entry in phase.entries() {
-                let node = self.node_at(entry.place).and_then(|(tree, node)| began.get_mut(tree)?.get_mut(node));
+                let node = self.node_at(entry.node).and_then(|(tree, node)| began.get_mut(tree)?.get_mut(node));
                 node.into_iter().for_each(|began| *began = began.saturating_add(weight * entry.calls.signum()));
             }
         }
         for (details, weight) in self.records.details_of(&span.weights) {
-            let Some((number, node)) = self.node_at(details.place) else { continue };
+            let Some((number, node)) = self.node_at(details.node) else { continue };
             let is_elsewhere = self.trees.get(number).is_some_and(|tree| elsewhere(tree, node) > 0);
             let began = began.get_mut(number).and_then(|began| began.get_mut(node)).filter(|_| is_elsewhere);
             began.into_iter().for_each(|began| *began = began.saturating_add(weight * details.of_async.completed.signum()));
@@ -374,7 +380,7 @@ impl Builder<'_, '_> {
             buckets.for_each(|(sum, calls)| *sum = i64::try_from(*calls).unwrap_or(i64::MAX));
         }
         for (details, weight) in self.records.details_of(&span.weights) {
-            let place = self.node_at(details.place);
+            let place = self.node_at(details.node);
             let Some(function) = place.and_then(|(tree, node)| self.function_of(tree, node)) else { continue };
             let (_, sums) = sums.entry(function).or_insert((0, [0; BUCKETS]));
             for (bucket, calls) in details.buckets() {
@@ -489,42 +495,45 @@ impl Tree {
         let counted: Vec<i64> = self.sums.iter().zip(&self.notes).map(|(sums, notes)| sums.counted(*notes)).collect();
         let leaves = self.sums.iter().zip(&self.notes).map(|(sums, notes)| sums.leaves(*notes)).collect();
         let mut values = vec![list(|sums| sums.calls), leaves, list(|sums| sums.open)];
-        if header.version > 1 {
-            let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
-            let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
-            let waiting: Vec<i64> = waiting.collect();
-            let mut own = vec![0; wall.len()];
-            for (index, node) in self.nodes.iter().enumerate().rev() {
-                let (wall, waiting) = (wall[index], waiting[index]);
-                let ran = wall.saturating_sub(waiting).max(0) as f64;
-                let taken = if ran < probes[index] + unsure[index] { ran } else { probes[index] };
-                let left = (probes[index] - taken).max(0.0);
-                own[index] = taken as i64;
-                // The split of a probe's overhead between call and caller varies: the excess moves to the caller.
-                if let Some(of_caller) = node.caller.and_then(|caller| probes.get_mut(caller)).filter(|_| waiting == 0) {
-                    *of_caller += left;
-                }
-            }
-            let probes = own;
-            values.extend([wall, waiting, probes]);
-        } else {
-            values.push(wall);
-        }
-        if header.version > 1 {
-            let is_sampled = header.mode == Mode::Sampled;
-            values.extend([
-                list(|sums| sums.exceptions),
-                of_async(|record| record.latency.max(0)),
-                of_async(|record| record.completed.max(0)),
-                of_async(|record| record.faulted.max(0)),
-                self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
-                list(|sums| sums.cpu),
-                if is_sampled { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
-                counted,
-            ]);
-        }
+        let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
+        let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
+        let waiting: Vec<i64> = waiting.collect();
+        let probes = self.overhead(&wall, &waiting, probes, &unsure);
+        values.extend([wall, waiting, probes]);
+        values.extend([
+            list(|sums| sums.exceptions),
+            of_async(|record| record.latency.max(0)),
+            of_async(|record| record.completed.max(0)),
+            of_async(|record| record.faulted.max(0)),
+            self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
+            list(|sums| sums.cpu),
+            if header.mode == Mode::Sampled { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
+            counted,
+        ]);
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
         let Self { number, nodes, notes, .. } = self;
         CallTree { number, names: Vec::new(), cpu_ns, threads, lost_calls, bad_tokens, nodes, notes, values }
     }
+
+    /// Returns the overhead within each node's own time, from the overhead that its probes have on average.
+    fn overhead(&self, wall: &[i64], waiting: &[i64], mut probes: Vec<f64>, unsure: &[f64]) -> Vec<i64> {
+        let mut own = vec![0; wall.len()];
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let (wall, waiting) = (wall[index], waiting[index]);
+            let ran = wall.saturating_sub(waiting).max(0) as f64;
+            let taken = if ran < probes[index] + unsure[index] { ran } else { probes[index] };
+            let left = (probes[index] - taken).max(0.0);
+            own[index] = taken as i64;
+            // The split of a probe's overhead between call and caller varies: the excess moves to the caller.
+            if let Some(of_caller) = node.caller.and_then(|caller| probes.get_mut(caller)).filter(|_| waiting == 0) {
+                *of_caller += left;
+            }
+        }
+        own
+    }
+}
+
+/// Returns whether the program may have continued after the file was read.
+fn may_run(end: End) -> bool {
+    matches!(end, End::Unknown | End::Running)
 }

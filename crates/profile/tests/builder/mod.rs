@@ -1,9 +1,14 @@
-//! Builds profiles of version 2 from text. Lines describe the header, methods, trees with indented nodes, frames, phases and
+//! Builds profiles from text. Lines describe the header, methods, trees with indented nodes, frames, phases and
 //! counters. `docs/profile-format.md` describes the layout.
 
 use std::collections::HashMap;
 
-use profile::layout::{self, BLOCK, CHUNK_HEADER, FIRST_NODE, NODE, STATISTICS};
+use profile_format::{
+    chunk::HEADER as CHUNK_HEADER,
+    header::{self as layout, BLOCK},
+    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    statistics::SIZE as STATISTICS,
+};
 
 const KEY: u64 = 0x98_7654_3210;
 /// The address of the first chunk; chunks follow each other with gaps between them.
@@ -235,7 +240,7 @@ impl Builder {
 
     fn header(&mut self, line: &Line<'_>) {
         let mut header = vec![0; BLOCK];
-        header[..8].copy_from_slice(layout::MAGIC);
+        header[..8].copy_from_slice(&layout::MAGIC.to_le_bytes());
         let mut put_u32 = |at: usize, value: u64| header[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
         for (at, value) in [
             (layout::VERSION_AT, 2),
@@ -243,7 +248,7 @@ impl Builder {
             (layout::PID_AT, line.number_or("pid", 4711)),
             (layout::POINTER_SIZE_AT, 8),
             (layout::CLOCK_AT, line.number("clock")),
-            (layout::HEADER_SIZE_AT, BLOCK as u64),
+            (layout::SIZE_AT, BLOCK as u64),
             (layout::MAX_NODES_AT, line.number_or("max_nodes", 1000)),
             (layout::MODE_AT, line.number("mode")),
             (layout::HISTOGRAM_SHIFT_AT, line.number("shift")),
@@ -252,7 +257,7 @@ impl Builder {
             put_u32(at, value);
         }
         for (at, value) in [
-            (layout::TICKS_AT, line.number_or("ticks", 1_000_000)),
+            (layout::TICKS_PER_SECOND_AT, line.number_or("ticks", 1_000_000)),
             (layout::START_AT, line.number("start")),
             (layout::END_AT, line.number("end")),
             (layout::PAUSED_AT, line.number("paused")),

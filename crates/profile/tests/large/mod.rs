@@ -1,6 +1,10 @@
 //! Builds profiles with any number of call paths, as a tracker would write them (docs/profile-format.md).
 
-use profile::layout::{self, BLOCK, FIRST_NODE, NODE, STATISTICS};
+use profile_format::{
+    header::{self as layout, BLOCK},
+    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    statistics::SIZE as STATISTICS,
+};
 
 /// The size of chunks in bytes, and their distance in memory.
 const CHUNK: usize = 1 << 20;
@@ -43,19 +47,20 @@ impl Paths {
 /// Builds a file.
 pub(crate) fn build(shape: Shape) -> Vec<u8> {
     let mut bytes = vec![0; BLOCK];
-    bytes[..8].copy_from_slice(layout::MAGIC);
+    bytes[..8].copy_from_slice(&layout::MAGIC.to_le_bytes());
     for (at, value) in [
         (layout::VERSION_AT, 2),
         (layout::FLAGS_AT, 1),
         (layout::PID_AT, 4711 + shape.seed),
         (layout::POINTER_SIZE_AT, 8),
-        (layout::HEADER_SIZE_AT, BLOCK as u64),
+        (layout::SIZE_AT, BLOCK as u64),
         (layout::MAX_NODES_AT, 1_000_000),
         (layout::HISTOGRAM_SHIFT_AT, 5),
     ] {
         bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
     }
-    for (at, value) in [(layout::TICKS_AT, 1_000_000_000), (layout::END_AT, 1_000_000 * shape.nodes), (layout::CPU_AT, u64::MAX)]
+    for (at, value) in
+        [(layout::TICKS_PER_SECOND_AT, 1_000_000_000), (layout::END_AT, 1_000_000 * shape.nodes), (layout::CPU_AT, u64::MAX)]
     {
         put(&mut bytes, at, value);
     }

@@ -1,0 +1,105 @@
+//! A window on the file that knows its own file offset.
+
+use profile_format::names;
+
+use crate::error::Error;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) position: usize,
+    /// The file offset of its first byte.
+    pub(crate) base: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8], base: usize) -> Self {
+        Self { bytes, position: 0, base }
+    }
+
+    /// Returns the current file offset.
+    pub(crate) fn offset(&self) -> usize {
+        self.base + self.position
+    }
+
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let end = self.position.checked_add(count);
+        let bytes = end.and_then(|end| self.bytes.get(self.position..end));
+        let bytes = bytes.ok_or(Error::Damaged { what: "the file ends here", offset: self.offset() })?;
+        self.position += count;
+        Ok(bytes)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        Ok(self.take(N)?.first_chunk().copied().unwrap_or([0; N]))
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Error> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Error> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, Error> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn i64(&mut self) -> Result<i64, Error> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    /// Reads a float; a value that is negative, infinite or NaN becomes zero.
+    pub(crate) fn positive(&mut self) -> Result<f64, Error> {
+        let value = self.array().map(f64::from_le_bytes)?;
+        Ok(if value.is_finite() && value > 0.0 { value } else { 0.0 })
+    }
+
+    pub(crate) fn string(&mut self) -> Result<String, Error> {
+        let length = self.u32()? as usize;
+        let bytes = self.take(length)?;
+        // A module's name may be shown with each of its methods.
+        Ok(match bytes.get(..names::MAX_STRING) {
+            None => String::from_utf8_lossy(bytes).into_owned(),
+            Some(head) => String::from_utf8_lossy(head).into_owned() + "…",
+        })
+    }
+
+    /// Returns the error that the number just read has no meaning.
+    pub(crate) fn unknown(&self, what: &'static str, value: u32) -> Error {
+        Error::Unknown { what, value, offset: self.offset() - 4 }
+    }
+}
+
+/// Returns the number at an offset; 0 beyond the end.
+#[inline]
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |number| u64::from_le_bytes(*number))
+}
+
+/// Returns the number at an offset; 0 beyond the end.
+#[inline]
+pub(crate) fn i64_at(bytes: &[u8], at: usize) -> i64 {
+    u64_at(bytes, at).cast_signed()
+}
+
+/// Returns the number at an offset; 0 beyond the end.
+#[inline]
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |number| u32::from_le_bytes(*number))
+}
+
+/// Writes a number into bytes that are long enough.
+pub(crate) fn put_u64(bytes: &mut [u8], at: usize, number: u64) {
+    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *place = number.to_le_bytes();
+    }
+}
+
+/// Writes a number into bytes that are long enough.
+pub(crate) fn put_u32(bytes: &mut [u8], at: usize, number: u32) {
+    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *place = number.to_le_bytes();
+    }
+}

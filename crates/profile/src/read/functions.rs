@@ -1,0 +1,36 @@
+//! The functions of a profile, found as its trees are read.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use names::MethodId;
+
+use crate::{file::Names, model::Function, statistics::Statistics};
+
+/// The functions found so far.
+pub(super) struct Functions<'n> {
+    pub(super) list: Vec<Function>,
+    by_id: HashMap<u64, usize, RandomState>,
+    names: &'n Names,
+    modules: HashMap<u64, usize>,
+}
+
+impl<'n> Functions<'n> {
+    pub(super) fn new(names: &'n Names) -> Self {
+        // The first one wins where several modules have the same key.
+        let modules = names.modules.iter().enumerate().rev().map(|(index, module)| (module.key, index)).collect();
+        Self { list: Vec::new(), by_id: HashMap::default(), names, modules }
+    }
+
+    pub(super) fn index_of(&mut self, method_id: u64) -> usize {
+        *self.by_id.entry(method_id).or_insert_with(|| {
+            let (id, name) = (MethodId(method_id), self.names.methods.get(&method_id).cloned());
+            let module = self.modules.get(&id.module_key()).copied();
+            self.list.push(Function { method_id: id, name, source: None, module });
+            self.list.len() - 1
+        })
+    }
+}
+
+/// Statistics by function, under construction.
+pub(super) type ByFunction = Vec<Option<Box<Statistics>>>;

@@ -1,0 +1,188 @@
+//! The limits of a profile's numbers.
+
+use std::collections::BTreeSet;
+
+use names::Visible;
+use profile::{
+    End, Profile, SampleType,
+    aggregate::percent,
+    counted,
+    model::{Clock, Mode, ProbeCost},
+};
+
+/// The least frequency in Hz of a clock that can time a short call.
+const COARSE_CLOCK: u64 = 20_000_000;
+
+/// The factor from which on a time counts as much longer than the CPU time.
+const MUCH_LONGER: f64 = 1.3;
+
+/// The share of probes in the thread time, in percent, from which on a note says how to reduce it.
+const MUCH_OVERHEAD: f64 = 30.0;
+/// The number of methods that this note proposes to exclude.
+const PROPOSED: usize = 3;
+
+/// As the tracker ends the runtime's name.
+const NATIVE: &str = "native AOT";
+/// Files that are named where names are missing.
+const MAX_FILES: usize = 3;
+
+/// The calls that the call trees lack.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Losses {
+    /// The number of calls beyond the limit of paths, which are recorded by method only.
+    pub overflow: u64,
+    /// The number of paths on which steps of async methods could not be matched to a call.
+    pub lost_flow: u64,
+}
+
+/// Returns the losses of the call trees.
+pub fn losses(profile: &Profile) -> Losses {
+    let mut losses = Losses::default();
+    for tree in &profile.trees {
+        for (notes, calls) in tree.notes.iter().zip(profile.flat(tree, SampleType::CALLS)) {
+            losses.lost_flow += u64::from(notes.lost_flow);
+            losses.overflow = losses.overflow.saturating_add(if notes.is_overflow { (*calls).max(0) as u64 } else { 0 });
+        }
+    }
+    losses
+}
+
+/// How many methods have no name, why, and where names are to be had: half a sentence. None if all have one.
+pub fn missing_names(profile: &Profile) -> Option<String> {
+    let mut unnamed = profile.functions.iter().filter(|function| function.name.is_none() && function.source.is_none()).peekable();
+    unnamed.peek()?;
+    let ended = !matches!(profile.end, End::Unknown | End::Running);
+    let (mut count, mut rewritten) = (0, BTreeSet::new());
+    for function in unnamed {
+        count += 1;
+        // The program had the module at hand, and time to name its methods.
+        rewritten.extend(profile.module_of(function).filter(|_| ended).map(|module| module.name.as_str()));
+    }
+    let methods = counted(count, "method");
+    let is_native = profile.runtime.ends_with(NATIVE);
+    Some(if is_native {
+        format!(
+            "{methods} without a name: the program is native code, which has none. Add --symbols with the folder of \
+             the instrumented assemblies (of a build: obj/.../ilinst), or instrument with --names"
+        )
+    } else if rewritten.is_empty() {
+        format!("{methods} without a name: add --symbols with the folder of the instrumented assemblies")
+    } else {
+        let files: Vec<String> = rewritten.iter().take(MAX_FILES).map(|name| Visible(name).to_string()).collect();
+        let more = if rewritten.len() > MAX_FILES { ", ..." } else { "" };
+        format!(
+            "{methods} without a name: {}{more} was changed after it was instrumented, as by a trimmer or an \
+             obfuscator. Add --symbols with the folder of the instrumented assemblies (of a build: obj/.../ilinst), or \
+             instrument with --names",
+            files.join(", ")
+        )
+    })
+}
+
+/// Returns the overhead of a call, as words.
+fn overhead_of_calls(profile: &Profile) -> String {
+    let ns = |ticks: f64| ticks * 1e9 / profile.ticks_per_second as f64;
+    let timed = ns(profile.probe_cost.inside + profile.probe_cost.outside);
+    match profile.sum(SampleType::COUNTED) > 0 {
+        true => format!("{timed:.0} ns for a timed call, {:.0} ns for a counted one", ns(profile.probe_cost.counting)),
+        false => format!("{timed:.0} ns a call"),
+    }
+}
+
+/// Returns the end of a sentence that proposes to exclude the methods with most overhead; empty if there is none.
+fn proposal(profile: &Profile) -> String {
+    let [calls, counted_only] = [SampleType::CALLS, SampleType::COUNTED].map(|of| profile.flat_by_function(of));
+    let ProbeCost { inside, outside, counting, .. } = profile.probe_cost;
+    let overhead = |index: usize| {
+        let [calls, counted_only] = [&calls, &counted_only].map(|values| values.get(index).copied().unwrap_or_default() as f64);
+        (calls - counted_only) * (inside + outside) + counted_only * counting
+    };
+    let all: f64 = (0..profile.functions.len()).map(overhead).sum();
+    let functions = profile.functions.iter().enumerate().filter(|(_, function)| !function.method_id.waits());
+    let mut costly: Vec<(f64, String)> =
+        functions.filter_map(|(index, function)| Some((overhead(index), function.raw_name()?))).collect();
+    costly.sort_by(|(one, name), (other, other_name)| other.total_cmp(one).then_with(|| name.cmp(other_name)));
+    costly.truncate(PROPOSED);
+    let share: f64 = costly.iter().map(|(cost, _)| cost).sum::<f64>() * 100.0 / all.max(1.0);
+    if costly.is_empty() || share < 1.0 {
+        return String::new();
+    }
+    let options: Vec<String> = costly.iter().map(|(_, name)| format!("--exclude '{}'", Visible(name))).collect();
+    format!(". {share:.0} % of it goes without these methods: {}", options.join(" "))
+}
+
+/// Returns the limits of the numbers as sentences without a full stop, most important first.
+pub fn limits(profile: &Profile) -> Vec<String> {
+    let mut limits = Vec::new();
+    let (wall, probes) = (profile.sum(SampleType::WALL), profile.sum(SampleType::PROBES));
+    let cost = profile.probe_cost;
+    if probes > 0 && percent(probes, wall) >= 0.1 {
+        let share = percent(probes, wall);
+        limits.push(if share < MUCH_OVERHEAD {
+            format!(
+                "measuring overhead was {share:.1} % of thread time ({}) and is subtracted; times in rows marked ~ are unreliable",
+                overhead_of_calls(profile)
+            )
+        } else {
+            let (overhead, proposal) = (overhead_of_calls(profile), proposal(profile));
+            format!("measuring overhead was {share:.0} % of thread time ({overhead}): times are rough{proposal}")
+        });
+    }
+    if profile.is_raw() && cost.inside > 0.0 && profile.mode != Mode::Count {
+        limits.push("times include the measuring overhead".into());
+    }
+    if profile.has_captured_calls && profile.mode != Mode::Count {
+        limits.push("times include the cost of recording values (--capture)".into());
+    }
+    let running = profile.running();
+    if let Some(cpu) = profile.cpu_ns.filter(|cpu| *cpu > 0 && profile.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
+        let times = profile.milliseconds(running) * 1e6 / cpu as f64;
+        limits.push(format!(
+            "threads show {times:.1} times more running time than CPU time: the machine was busy, or the code waits in calls that \
+             ilinst does not recognise (add them with --calls)"
+        ));
+    }
+    if profile.clock == Clock::Program && profile.mode != Mode::Count {
+        limits.push("times are from the program's own clock (ILINST_CLOCK=program)".into());
+    }
+    match profile.mode {
+        Mode::Sampled => limits.push(match profile.sum(SampleType::SAMPLES) {
+            0 => "times are from a sampler, which takes one sample a millisecond".into(),
+            samples => format!("times are from {}, one a millisecond", counted(samples as u64, "sample")),
+        }),
+        Mode::Count => limits.push("only calls were counted (ILINST_MODE=count): there are no times and no callers".into()),
+        Mode::Exact | Mode::Trace if profile.ticks_per_second < COARSE_CLOCK => {
+            limits.push(format!("the clock ticks every {} ns", 1_000_000_000 / profile.ticks_per_second));
+        }
+        Mode::Exact | Mode::Trace => {}
+    }
+    let Losses { overflow, lost_flow } = losses(profile);
+    if overflow > 0 {
+        limits.push(format!(
+            "{} beyond the limit of {} call paths have no callers (ILINST_MAX_NODES sets the limit)",
+            counted(overflow, "call"),
+            profile.max_nodes
+        ));
+    }
+    let counted_only = profile.flat_by_function(SampleType::COUNTED).iter().filter(|calls| **calls > 0).count();
+    if counted_only > 0 {
+        limits.push(format!(
+            "calls of {} are only counted, as they take less time than a probe; their time is in their callers (ilinst run --exact, \
+             or ILINST_COUNT_BELOW=0, times each call)",
+            counted(counted_only as u64, "method")
+        ));
+    }
+    if lost_flow > 0 {
+        let paths = counted(lost_flow, "path");
+        limits.push(format!("{paths} with steps of async methods that could not be matched to a call (SuppressFlow)"));
+    }
+    if profile.disk_was_full {
+        limits.push("the disk was full: the last call paths and their times are missing".into());
+    }
+    limits.extend(missing_names(profile));
+    if profile.paused > 0 {
+        limits
+            .push(format!("nothing was recorded for {:.1} ms, while recording was paused", profile.milliseconds(profile.paused)));
+    }
+    limits
+}

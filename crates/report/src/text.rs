@@ -1,0 +1,11 @@
+//! A profile as text: a summary, and tables of functions and threads.
+
+mod bar;
+mod columns;
+mod head;
+mod lists;
+mod options;
+mod tree;
+mod view;
+
+pub use self::{columns::Column, head::head, options::TextOptions};

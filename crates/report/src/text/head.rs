@@ -1,0 +1,58 @@
+//! The summary above each report.
+
+use std::fmt::Write;
+
+use names::Visible;
+use profile::{End, Profile, SampleType, counted, model::Mode};
+
+use crate::limits::limits;
+
+/// Returns the summary of the run, its losses, and the limits of its numbers.
+pub fn head(profile: &Profile) -> String {
+    let (milliseconds, threads) = (profile.milliseconds(profile.duration), counted(profile.threads(), "thread"));
+    let (program, runtime, pid) = (Visible(&profile.program), Visible(&profile.runtime), profile.pid);
+    let paused = if profile.is_paused { ", paused" } else { "" };
+    let end = match (profile.processes, profile.end) {
+        (..=1, end) => end.to_string(),
+        (_, End::Clean) => "all ended cleanly".into(),
+        (_, End::UnhandledException) => "some ended by an unhandled exception".into(),
+        (_, End::Running | End::Unknown) => "some were cut off, or run still".into(),
+    };
+    let process = if profile.processes > 1 { counted(profile.processes, "process") } else { format!("process {pid}") };
+    let mut text = format!("{program} ({process}) on {runtime}: {milliseconds:.1} ms, {threads}, {end}{paused}\n");
+    if profile.mode != Mode::Count {
+        let time = |sample_type| profile.milliseconds(profile.sum(sample_type));
+        let (running, waiting) = (profile.milliseconds(profile.running()), time(SampleType::WAITING));
+        let _ = write!(text, "threads: {running:.1} ms running");
+        if profile.has(SampleType::WAITING) {
+            let _ = write!(text, ", {waiting:.1} ms waiting");
+        }
+        if let Some(cpu) = profile.cpu_ns {
+            let _ = write!(text, "; {:.1} ms of CPU time", cpu as f64 / 1e6);
+        }
+        text.push('\n');
+    }
+    if profile.events > 0 {
+        let _ = writeln!(text, "events: {}", profile.events);
+    }
+    if !profile.phases.is_empty() {
+        let _ = writeln!(text, "phases: {} (--phase)", Visible(profile.phases.join(", ")));
+    }
+    if let Some(damage) = &profile.damage {
+        let _ = writeln!(text, "warning ILI0007: the file is damaged, and what follows is all that it holds: {damage}");
+    }
+    if profile.lost_calls() > 0 {
+        let (lost, limit) = (counted(profile.lost_calls(), "call"), profile.max_nodes);
+        let set = "ILINST_MAX_NODES sets another limit";
+        let _ = writeln!(text, "warning ILI0021: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}");
+    }
+    if profile.bad_tokens() > 0 {
+        let bad = counted(profile.bad_tokens(), "token");
+        let _ =
+            writeln!(text, "warning ILI0022: passed over: {bad} of probes, as they are of no call that was open on their thread");
+    }
+    for limit in limits(profile) {
+        let _ = writeln!(text, "note: {limit}");
+    }
+    text
+}

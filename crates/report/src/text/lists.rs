@@ -1,0 +1,48 @@
+//! Threads, groups, callers and callees as text.
+
+use std::fmt::Write;
+
+use names::Visible;
+
+use super::{bar::Bar, options::TextOptions};
+use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};
+
+/// Writes the running, waiting and CPU time of threads.
+pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
+    let head = Bar::head(options.bars);
+    let _ = writeln!(text, "{:>12} {:>7} {:>12} {:>12} {:>12}{head}  thread", "running ms", "%", "waiting ms", "CPU ms", "calls");
+    for row in rows {
+        let cpu = row.cpu_ms.map(|cpu| format!("{cpu:.3}")).unwrap_or_default();
+        let (running, percent, waiting) = (row.running_ms, row.running_percent, row.waiting_ms);
+        let _ = write!(text, "{running:>12.3} {percent:>7.2} {waiting:>12.3} {cpu:>12} {:>12}", row.calls);
+        let _ = writeln!(text, "{}  {}", Bar(options.bars, percent), Visible(&row.name));
+    }
+}
+
+/// Writes the times of groups of methods.
+pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOptions, text: &mut String) {
+    let (head, noun) = (Bar::head(options.bars), if are_assemblies { "assembly" } else { "group" });
+    let _ =
+        write!(text, "{:>8} {:>10} {:>10} {:>6} {:>10} {:>6} ", "methods", "calls", "self ms", "self %", "total ms", "total%");
+    let _ = writeln!(text, "{:>10}{head}  {noun}", "waiting ms");
+    for row in rows {
+        let (own, total) = (row.self_ms, row.total_ms);
+        let _ = write!(text, "{:>8} {:>10} {own:>10.3} {:>6.2} ", row.methods, row.calls, row.self_percent);
+        let _ = write!(text, "{total:>10.3} {:>6.2} {:>10.3}", row.total_percent, row.waiting_ms);
+        let _ = writeln!(text, "{}  {}", Bar(options.bars, row.self_percent), Visible(&row.name));
+    }
+}
+
+/// Writes the callers or the callees of a method.
+pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String) {
+    let noun = match relation {
+        Relation::Caller => "called by",
+        Relation::Callee => "calls",
+    };
+    let _ = writeln!(text, "{:>7} {:>12} {:>12} {:>12}  {noun}", "total %", "total ms", "waiting ms", "calls");
+    for row in rows {
+        let (percent, total) = (row.total_percent, row.total_ms);
+        let _ = write!(text, "{percent:>7.2} {total:>12.3} {:>12.3} {:>12}  ", row.waiting_ms, row.calls);
+        let _ = writeln!(text, "{}", Visible(row.name));
+    }
+}

@@ -1,0 +1,65 @@
+//! Call paths as text.
+
+use std::fmt::Write;
+
+use names::Visible;
+use profile::{Profile, SampleType};
+
+use super::{
+    bar::{Bar, short_time},
+    options::TextOptions,
+};
+use crate::views::PathRow;
+
+/// The number of indented levels of the call tree. Deeper rows state their depth instead, since recursion may be very deep.
+const INDENTED_LEVELS: usize = 40;
+
+/// Writes paths, with a heading for each tree.
+pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptions, text: &mut String) {
+    let has_waiting = profile.sum(SampleType::WAITING) > 0;
+    let head = |text: &mut String| {
+        let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "self ms");
+        if has_waiting {
+            let _ = write!(text, " {:>12}", "waiting ms");
+        }
+        let _ = writeln!(text, " {:>12}{}  call tree", "calls", Bar::head(options.bars));
+    };
+    let mut tree = None;
+    if rows.first().is_none_or(|row| row.tree.is_none()) {
+        head(text);
+    }
+    for row in rows {
+        if row.tree != tree {
+            tree = row.tree;
+            let of_row = profile.trees.iter().find(|tree| Some(tree.number) == row.tree);
+            let _ = writeln!(text, "{}:", Visible(of_row.map(profile::CallTree::thread_names).unwrap_or_default()));
+            head(text);
+        }
+        let _ = write!(text, "{:>7.2} {:>12.3} {:>12.3}", row.total_percent, row.total_ms, row.self_ms);
+        if has_waiting {
+            let _ = write!(text, " {:>12.3}", row.waiting_ms);
+        }
+        let bar = Bar(options.bars, row.total_percent);
+        let depth_mark = if row.depth > INDENTED_LEVELS { format!("[{}] ", row.depth) } else { String::new() };
+        let indent = row.depth.min(INDENTED_LEVELS) * 2;
+        let _ = writeln!(text, " {:>12}{bar}  {:indent$}{depth_mark}{}{}", row.calls, "", Visible(row.name), remarks(row));
+    }
+}
+
+fn remarks(row: &PathRow<'_>) -> String {
+    let mut text = String::new();
+    if row.waits {
+        text.push_str("  [waits]");
+    }
+    if let (Some(latency), Some(awaiting)) = (row.latency_ms, row.awaiting_ms) {
+        let share = if latency > 0.0 { awaiting * 100.0 / latency } else { 0.0 };
+        let _ = write!(text, "  [async: {} a call, {share:.0} % of it awaiting]", short_time(row.average_ms));
+    }
+    if row.overflow {
+        text.push_str("  [on many paths]");
+    }
+    if row.counted {
+        text.push_str("  [counted]");
+    }
+    text
+}

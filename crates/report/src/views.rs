@@ -1,0 +1,18 @@
+//! The views of a profile, as lists of rows to print, draw or write. These are methods, call paths, threads, groups of methods,
+//! and a method's callers and callees. Rows are flat, so that each list is also a table.
+
+mod edges;
+mod groups;
+mod paths;
+mod site;
+mod threads;
+mod view;
+
+pub use self::{
+    edges::{EdgeRow, Relation, edges},
+    groups::{GroupBy, GroupRow, groups},
+    paths::{PathRow, hot_path, in_tree_order, paths},
+    site::Site,
+    threads::{ThreadRow, threads},
+    view::{MethodRows, View, ViewOptions, Wanted, view},
+};

@@ -1,0 +1,82 @@
+//! Callers and callees: a recursive call adds no time beyond the outermost call's.
+
+#[allow(dead_code, reason = "not all of it is needed here")]
+#[path = "../../profile/tests/builder/mod.rs"]
+mod builder;
+
+use names::MethodId;
+use profile::{
+    CallTree, Profile, SampleType,
+    model::{Function, Node, Notes},
+    rows::SortBy,
+};
+use report::{
+    TextOptions,
+    views::{Relation, View, ViewOptions, Wanted, edges, view},
+};
+
+const TEXT: &str = "
+profile end=1000
+method 1 T::Main
+method 2 T::Load
+method 3 T::Parse
+tree
+ Main total=1000
+  Load calls=3 total=600
+   Load calls=5 total=400
+    Load calls=7 total=300
+     Parse calls=9 total=100
+   Parse calls=1 total=50
+  Parse calls=2 total=20
+";
+
+#[test]
+fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
+    let bytes = builder::build(TEXT);
+    let profile = Profile::parse(&bytes).expect("it is a profile");
+    let names = profile.display_names();
+    let load = names.iter().position(|name| name == "T.Load").expect("it was called");
+    let found = edges(&profile, &[load], SortBy::Total, &names);
+    let found: Vec<(Relation, &str, i64, f64)> =
+        found.iter().map(|edge| (edge.relation, edge.name, edge.calls, edge.total_ms)).collect();
+    // With a clock of 1 MHz.
+    let expected = [
+        (Relation::Caller, "T.Main", 3, 0.6),
+        (Relation::Caller, "T.Load", 12, 0.4),
+        (Relation::Callee, "T.Load", 12, 0.4),
+        (Relation::Callee, "T.Parse", 10, 0.15),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Each method calls the next: looking at all nodes for each of them would take hours.
+#[test]
+fn edges_of_all_methods_take_one_walk() {
+    let count = 200_000;
+    let function = |row| Function { method_id: MethodId::new(1, row), name: None, source: None, module: None };
+    let nodes: Vec<Node> = (0..count).map(|index| Node { function: index, caller: index.checked_sub(1) }).collect();
+    let tree = CallTree {
+        number: 1,
+        notes: vec![Notes::default(); count],
+        nodes,
+        values: vec![vec![1; count], vec![10; count]],
+        ..CallTree::default()
+    };
+    let profile = Profile {
+        sample_types: vec![SampleType::CALLS, SampleType::WALL],
+        functions: (1..=count as u32).map(function).collect(),
+        trees: vec![tree],
+        ..Profile::default()
+    };
+    let (names, wanted) = (profile.display_names(), Wanted::Method((0..count).collect()));
+    let view = |limit: usize| {
+        let options = ViewOptions { limit, ..ViewOptions::default() };
+        let (view, rows) = view(&profile, &wanted, &options, &names, &|_| true);
+        let View::Method { methods, edges } = &view else { panic!("{view:?}") };
+        let text = view.text(&profile, rows, &TextOptions::default());
+        (methods.len(), edges.len(), text.lines().filter(|line| line.contains("called by")).count())
+    };
+    // Each method has a caller, the first one unmeasured code. Each method but the last has a callee.
+    assert_eq!(view(usize::MAX), (count, 2 * count - 1, count));
+    assert_eq!(view(40), (40, 40, 40));
+}

@@ -1,0 +1,202 @@
+using System;
+using System.Runtime.CompilerServices;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// Woven code passes the values of its calls here, where it is told to: a first call names the method, then comes one for
+    /// each value in their order, then <see cref="End"/>. The time of all that is no call's time.
+    /// </summary>
+    public static unsafe class Capture
+    {
+        /// <summary>A call begins.</summary>
+        /// <param name="methodId">Which method.</param>
+        /// <param name="description">What the profile is to say of it: see <see cref="CapturedTypes.Signature"/>.</param>
+        /// <param name="what">Which values follow.</param>
+        /// <returns>What the others want back; zero if the call is not kept.</returns>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Enter(long methodId, string description, int what)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls == null || Recording.IsPaused)
+            {
+                return 0;
+            }
+            long now = calls->Began = Clock.Now();
+            int signature = calls->Signature(methodId, description);
+            if (signature == 0 || !calls->Push(signature))
+            {
+                calls->Lose();
+                return 0;
+            }
+            if (calls->Begin(CallRecordKind.Enter, what, signature, calls->Numbered, now) && what == 0)
+            {
+                End();
+            }
+            return calls->Numbered;
+        }
+
+        /// <summary>A value of any type that is no reference.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Value<T>(T value)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.Put<T>(calls, value);
+            }
+        }
+
+        /// <summary>What a by-reference argument refers to.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Reference<T>(ref T value)
+        {
+            T copy;
+            try
+            {
+                copy = value;
+            }
+            catch (NullReferenceException)
+            {
+                Unread(UnreadReason.NotFound);
+                return;
+            }
+            Value(copy);
+        }
+
+        /// <summary>An object, or null.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Object(object value)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.Put(calls, value);
+            }
+        }
+
+        /// <summary>An address.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Pointer(ulong address)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.PutPointer(calls, address);
+            }
+        }
+
+        /// <summary>There is a value that is not read.</summary>
+        /// <param name="reason">Why.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Unread(int reason)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                calls->PutUnread(reason);
+            }
+        }
+
+        /// <summary>The record is whole.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void End()
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                calls->Finish();
+            }
+        }
+
+        /// <summary>Called in a finally block: an exception has left the method, unless <see cref="Returning"/> follows.</summary>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Left(long number)
+        {
+            Leave(number, CallEnd.Exception, true);
+        }
+
+        /// <summary>Called before a call that takes the method's place.</summary>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void TailCalling(long number)
+        {
+            Leave(number, CallEnd.TailCall, true);
+        }
+
+        /// <summary>Called where a method returns.</summary>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        /// <param name="what">Which values follow.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Returning(long number, int what)
+        {
+            Leave(number, CallEnd.Returned | what, what == 0);
+        }
+
+        private static void Leave(long number, int what, bool isWhole)
+        {
+            CapturedCalls* calls = number == 0 ? null : CapturedCalls.OfThisThread();
+            if (calls == null)
+            {
+                return;
+            }
+            long now = calls->Began = Clock.Now();
+            int signature = calls->TakeBack(number, ref now);
+            signature = signature != 0 ? signature : calls->Pop(number, now);
+            if (signature != 0 && calls->Begin(CallRecordKind.Leave, what, signature, number, now) && isWhole)
+            {
+                End();
+            }
+        }
+
+        /// <summary>
+        /// Called in a filter around the method's body: an exception leaves it, unless something else does before. Nothing has
+        /// been left yet. Of an overflow of the stack nothing is kept: there is no room.
+        /// </summary>
+        /// <param name="exception">What it was given.</param>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Passing(object exception, long number)
+        {
+            if (number == 0 || exception is StackOverflowException)
+            {
+                return;
+            }
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            int signature = calls == null ? 0 : calls->SignatureOf(number);
+            if (signature != 0)
+            {
+                PutException(calls, CallRecordKind.Pass, exception, signature, number, calls->Began = Clock.Now());
+            }
+        }
+
+        /// <summary>Called where a catch handler begins.</summary>
+        /// <param name="exception">What it was given.</param>
+        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Catching(object exception, long number)
+        {
+            CapturedCalls* calls = number == 0 ? null : CapturedCalls.OfThisThread();
+            if (calls == null)
+            {
+                return;
+            }
+            long now = calls->Began = Clock.Now();
+            int signature = calls->Uncover(number, now);
+            if (signature != 0)
+            {
+                PutException(calls, CallRecordKind.Catch, exception, signature, number, now);
+            }
+        }
+
+        private static void PutException(CapturedCalls* calls, byte kind, object exception, int signature, long number, long now)
+        {
+            if (calls->Begin(kind, 0, signature, number, now))
+            {
+                CapturedValues.Put(calls, exception);
+                End();
+            }
+        }
+    }
+}

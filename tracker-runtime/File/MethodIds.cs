@@ -1,0 +1,78 @@
+using System.Collections.Generic;
+
+namespace Ilinst
+{
+    /// <summary>The methods that the profile mentions: what is new since the last look costs, what isn't does not.</summary>
+    internal sealed unsafe class MethodIds
+    {
+        /// <summary>The bits of a call site's id, where the call waits for something.</summary>
+        private const long WaitingSite = 3 << 22;
+
+        private readonly Dictionary<long, bool> known = new Dictionary<long, bool>();
+        /// <summary>By a chunk's address: up to where it was looked through.</summary>
+        private readonly Dictionary<long, long> seen = new Dictionary<long, long>();
+        private List<long> found;
+
+        /// <summary>Whether it is the id of a call that waits for something.</summary>
+        public static bool Waits(long methodId)
+        {
+            return (methodId & WaitingSite) == WaitingSite;
+        }
+
+        /// <summary>
+        /// Those that nobody has taken from the list, nor another tracker of the process given a name: who takes them, takes
+        /// them out.
+        /// </summary>
+        /// <param name="next">One that is about to be mentioned, or 0.</param>
+        public List<long> New(long next)
+        {
+            if (found == null)
+            {
+                NameRecords.ForEach(delegate(long id) { known[id] = true; }, delegate { });
+                found = new List<long>();
+            }
+            Add(next);
+            Arena.ForEach(LookThrough);
+            return found;
+        }
+
+        private void LookThrough(ChunkHeader* chunk)
+        {
+            if (chunk->Kind == ChunkKind.Nodes)
+            {
+                long at;
+                if (!seen.TryGetValue((long)chunk, out at))
+                {
+                    at = NodeLayout.FirstAt;
+                }
+                for (; at + NodeLayout.Size <= Arena.Used(chunk); at += NodeLayout.Size)
+                {
+                    CallNode* node = (CallNode*)((byte*)chunk + at);
+                    if ((node->Flags & NodeChunk.NoNode) == 0)
+                    {
+                        // None: it is a root, or its thread was ended while it made it.
+                        Add(node->MethodId);
+                    }
+                }
+                seen[(long)chunk] = at;
+            }
+            else if (chunk->Kind == ChunkKind.Counters)
+            {
+                long* end = (long*)((byte*)chunk + Arena.Used(chunk));
+                for (long* slot = (long*)((byte*)chunk + ChunkLayout.Header); slot < end; slot += 2)
+                {
+                    Add(*slot);
+                }
+            }
+        }
+
+        private void Add(long id)
+        {
+            if (id != 0 && !known.ContainsKey(id))
+            {
+                found.Add(id);
+                known[id] = true;
+            }
+        }
+    }
+}

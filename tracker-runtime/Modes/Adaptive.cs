@@ -1,0 +1,177 @@
+using System.Runtime.InteropServices;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// Call paths that take less time than their probes. Reading the clock would cost more than it measures, and no correction is
+    /// precise enough to tell the two apart. Calls on such a path are only counted, and their time is part of their caller's.
+    /// A path is judged by the thread that it belongs to, when one of its calls has ended.
+    /// </summary>
+    internal static unsafe class Adaptive
+    {
+        /// <summary>The number of timed calls between two looks at a path, less one; a power of two, less one.</summary>
+        public const long TimedBetween = 0xFF;
+        /// <summary>The same of counted calls: then some are timed, to see whether the path became slower.</summary>
+        public const long CountedBetween = 0x3FFF;
+        /// <summary>As <see cref="TimedBetween"/>, between two judgements.</summary>
+        private const long JudgedBetween = 0x3FF;
+        /// <summary>A path is timed again if it takes this many times the limit: the two must not alternate.</summary>
+        private const double TimedAgainFrom = 2;
+        /// <summary>A path with more callees is not judged: they would all have to be added up.</summary>
+        private const int MaxCallees = 256;
+
+        /// <summary>In ticks: the own time of a call below which a path is counted. 0: none is. Negative: the cost of its probes.</summary>
+        private static double limit;
+
+        public static void Start()
+        {
+            long nanoseconds = Settings.CountBelow(-1);
+            limit = Mode.Kind != RecordingMode.Exact ? 0 : nanoseconds < 0 ? -1 : nanoseconds * 1e-9 * Clock.Frequency;
+        }
+
+        /// <summary>A call has ended, with which a multiple of <see cref="TimedBetween"/> + 1 were timed.</summary>
+        public static void Look(CallTree* tree, CallNode* node)
+        {
+            bool isBurst = (node->Flags & NodeFlags.Counted) != 0;
+            if (limit == 0 || !isBurst && (node->Leaves & JudgedBetween) != 0 || !MayBeCounted(node))
+            {
+                return;
+            }
+            Judgement* last = JudgementOf(tree, node);
+            double own;
+            if (last == null || !Own(node, out own))
+            {
+                return;
+            }
+            double calls = node->Leaves - last->Leaves;
+            double ownSince = own - last->Own;
+            // The first calls compile and load.
+            bool isFirst = last->Leaves == 0;
+            last->Leaves = node->Leaves;
+            last->Own = own;
+            if (isFirst)
+            {
+                return;
+            }
+            if (ownSince < calls * Limit(tree) * (isBurst ? TimedAgainFrom : 1))
+            {
+                node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
+            }
+            else if (isBurst)
+            {
+                TimeAgain(node);
+            }
+        }
+
+        /// <summary>Some of the path's calls are timed from now on, until <see cref="Look"/>.</summary>
+        public static void BeginBurst(CallTree* tree, CallNode* node)
+        {
+            Judgement* last = JudgementOf(tree, node);
+            double own;
+            if (last != null && Own(node, out own))
+            {
+                last->Leaves = node->Leaves;
+                last->Own = own;
+                node->Flags &= ~NodeFlags.Untimed;
+            }
+        }
+
+        /// <summary>The path's calls are timed from now on. Its time so far is that of its callees: the rest was its caller's.</summary>
+        public static void TimeAgain(CallNode* node)
+        {
+            int left = MaxCallees;
+            node->Total = OfCallees(node, 0, ref left).Ticks;
+            node->Detached = 0;
+            node->Flags = node->Flags & ~(NodeFlags.Counted | NodeFlags.Untimed) | NodeFlags.WasCounted;
+        }
+
+        private static double Limit(CallTree* tree)
+        {
+            Header* header = Arena.Header;
+            return limit >= 0 ? limit : (header->CostInside + header->CostOutside) * ThreadClock.Stretch(tree);
+        }
+
+        /// <summary>
+        /// A thread's first methods have no caller that their time could be part of. Waiting time is told apart from running time.
+        /// What has time that is none of its caller's is left to the slow path.
+        /// </summary>
+        private static bool MayBeCounted(CallNode* node)
+        {
+            const int Roots = NodeFlags.Root | NodeFlags.LayerRoot | NodeFlags.Overflow;
+            return node->Detached <= 0 && node->Stats != 0 && (node->Flags & NodeFlags.Async) == 0
+                && (((CallNode*)node->Caller)->Flags & Roots) == 0 && !MethodIds.Waits(node->MethodId);
+        }
+
+        /// <summary>
+        /// Ticks that all timed calls of a path took, without callees and without probes. Half of the cost of the callees' probes stays:
+        /// it is not known precisely, and a path with timed callees that are short themselves is judged once they are counted.
+        /// </summary>
+        /// <returns>False if it has too many callees.</returns>
+        private static bool Own(CallNode* node, out double own)
+        {
+            int left = MaxCallees;
+            Sum callees = OfCallees(node, 0, ref left);
+            own = node->Total - callees.Ticks - callees.Probes / 2 - Arena.Header->CostInside * node->Leaves;
+            return left >= 0;
+        }
+
+        /// <summary>
+        /// Adds up the time of a path's callees, and of the probes that timed them. A counted callee has the time of its own callees. The
+        /// cost of counting stays in the caller's time: it is small against the probes that time the caller.
+        /// </summary>
+        private static Sum OfCallees(CallNode* node, int depth, ref int left)
+        {
+            Header* header = Arena.Header;
+            Sum sum = new Sum();
+            CallNode* first = (CallNode*)node->Callees;
+            for (CallNode* callee = first; callee != null; callee = callee->Next == (long)first ? null : (CallNode*)callee->Next)
+            {
+                if (--left < 0 || depth > MaxCallees)
+                {
+                    left = -1;
+                    return sum;
+                }
+                if ((callee->Flags & NodeFlags.Counted) == 0)
+                {
+                    sum.Ticks += callee->Total - callee->Detached;
+                    sum.Probes += header->CostOutside * callee->Leaves;
+                    continue;
+                }
+                Sum below = OfCallees(callee, depth + 1, ref left);
+                sum.Ticks += below.Ticks;
+                sum.Probes += below.Probes + (header->CostInside + header->CostOutside) * callee->Leaves;
+            }
+            return sum;
+        }
+
+        /// <summary>Null if there is no memory.</summary>
+        private static Judgement* JudgementOf(CallTree* tree, CallNode* node)
+        {
+            NodeIndex** index = (NodeIndex**)&((TreeMemory*)tree->Memory)->Judgements;
+            Judgement* found = (Judgement*)NodeIndex.Find(*index, (long)node);
+            if (found == null && NodeIndex.Reserve(index))
+            {
+                found = (Judgement*)NativeMemory.Zeroed(sizeof(Judgement));
+                if (found != null)
+                {
+                    NodeIndex.Put(*index, (long)node, (CallNode*)found);
+                }
+            }
+            return found;
+        }
+
+        private struct Sum
+        {
+            public long Ticks;
+            public double Probes;
+        }
+
+        /// <summary>A path at its last judgement.</summary>
+        [StructLayout(LayoutKind.Sequential)]
+        private struct Judgement
+        {
+            public long Leaves;
+            public double Own;
+        }
+    }
+}

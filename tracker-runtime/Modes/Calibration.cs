@@ -1,0 +1,285 @@
+using System;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// The overhead of probes, which the reader subtracts. It is measured where they run, by the program's threads
+    /// between their calls: what else the processor does, and which caches it shares, changes it by a fifth and more.
+    /// </summary>
+    internal static unsafe class Calibration
+    {
+        /// <summary>A node's calls are followed by a round each time that so many of them have ended: less one, a power of two.</summary>
+        public const long CallsBetween = 0xFFFF;
+
+        private const int RoundsAtOnce = 8;
+        private const int Enough = 32;
+        public const int CallsPerRound = 120;
+        private const long FirstId = 1;
+        private const long SecondId = 2;
+
+        private static CallTree* tree;
+        private static CallNode* first;
+        private static CallNode* second;
+        private static int isMeasuring;
+        private static Point point;
+        /// <summary>Before the program ran, or beside it.</summary>
+        private static Costs apart;
+        /// <summary>By the program's threads: these count once there are some of them.</summary>
+        private static Costs among;
+
+        /// <summary>A tree that is in no profile: a caller, and below it two methods that it calls in turn.</summary>
+        public static void Start()
+        {
+            apart = new Costs(2);
+            among = new Costs(5);
+            if (Clock.Kind == ClockKind.Program)
+            {
+                // By such a clock probes take no time.
+                return;
+            }
+            long size = sizeof(CallTree) + 4 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * HeaderLayout.Block;
+            CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
+            if (made == null)
+            {
+                return;
+            }
+            CallNode* root = (CallNode*)(made + 1);
+            CallNode* caller = root + 1;
+            first = caller + 1;
+            second = first + 1;
+            TreeMemory* memory = (TreeMemory*)(second + 1);
+            made->Root = (long)root;
+            made->Current = (long)caller;
+            made->Memory = (long)memory;
+            root->Flags = NodeFlags.Root;
+            caller->MethodId = FirstId;
+            caller->Caller = (long)root;
+            caller->Callees = (long)first;
+            first->MethodId = FirstId;
+            second->MethodId = SecondId;
+            first->Next = (long)second;
+            second->Next = (long)first;
+            first->Caller = second->Caller = (long)caller;
+            first->Stats = second->Stats = (long)&memory->Sink;
+            point = new Point();
+            tree = made;
+            Again();
+        }
+
+        /// <summary>Called each second: measures it here, if no thread of the program has.</summary>
+        public static void Again()
+        {
+            if (Clock.Kind == ClockKind.Tsc)
+            {
+                // Known the better the longer it runs.
+                TimeStampCounter.Measure(Clock.Read);
+                Arena.Header->TicksPerSecond = Clock.Frequency;
+            }
+            if (Mode.Kind != RecordingMode.Count && among.Rounds < Enough)
+            {
+                Measure(apart, RoundsAtOnce);
+            }
+        }
+
+        /// <summary>A call of this thread has just ended. What this takes is no call's time.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Among(CallTree* ofProgram)
+        {
+            if (tree == null)
+            {
+                return;
+            }
+            long begin = Clock.Now();
+            try
+            {
+                Measure(among, 1);
+            }
+            catch (Exception)
+            {
+                // A thread on Mono, at its stack's end.
+            }
+            Frames.InterruptCurrent(ofProgram, Clock.Now() - begin);
+        }
+
+        /// <summary>One thread at a time, and not while tracking is paused.</summary>
+        private static void Measure(Costs costs, int rounds)
+        {
+            if (tree == null || Recording.IsPaused || Interlocked.CompareExchange(ref isMeasuring, 1, 0) != 0)
+            {
+                return;
+            }
+            CallTree* mine = ProfileInfoTracker.tree;
+            long current = tree->Current;
+            try
+            {
+                ProfileInfoTracker.tree = tree;
+                // The first rounds bring the code into the caches.
+                ForgetEvents();
+                point.InTurn(2);
+                point.InTurnWithout(2);
+                for (int i = 0; i < rounds; i++)
+                {
+                    Round(costs);
+                }
+                if (costs == apart || among.Rounds >= Enough)
+                {
+                    costs.Show(Arena.Header);
+                }
+            }
+            finally
+            {
+                tree->Current = current;
+                ProfileInfoTracker.tree = mine;
+                isMeasuring = 0;
+            }
+        }
+
+        private static void Round(Costs costs)
+        {
+            // So few calls that no path is judged.
+            first->Total = second->Total = first->Calls = second->Calls = first->Leaves = second->Leaves = 0;
+            ForgetEvents();
+            long begin = Clock.Now();
+            point.InTurn(CallsPerRound);
+            long middle = Clock.Now();
+            point.InTurnWithout(CallsPerRound);
+            long end = Clock.Now();
+            ReadClock(CallsPerRound);
+            long clock = Clock.Now() - end;
+            first->Flags = second->Flags = NodeFlags.Counted | NodeFlags.Untimed;
+            long beginCounting = Clock.Now();
+            point.InTurn(CallsPerRound);
+            long counting = Clock.Now() - beginCounting;
+            first->Flags = second->Flags = 0;
+            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock, counting);
+        }
+
+        /// <summary>There is a block's room for them.</summary>
+        private static void ForgetEvents()
+        {
+            long block = (long)tree + 2 * HeaderLayout.Block & ~(long)(HeaderLayout.Block - 1);
+            tree->FreeEvent = block + ChunkLayout.Header;
+            tree->EndOfEvents = block + HeaderLayout.Block;
+        }
+
+        /// <summary>What is so short that a probe's time matters is an accessor, most of the time: so these are what is called.</summary>
+        private sealed class Point
+        {
+            private int x;
+
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            private int Get()
+            {
+                IntPtr token = ProfileInfoTracker.WhenEntering(FirstId);
+                try
+                {
+                    return x;
+                }
+                finally
+                {
+                    ProfileInfoTracker.WhenLeaving(token);
+                }
+            }
+
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            private void Set(int value)
+            {
+                IntPtr token = ProfileInfoTracker.WhenEntering(SecondId);
+                try
+                {
+                    x = value;
+                }
+                finally
+                {
+                    ProfileInfoTracker.WhenLeaving(token);
+                }
+            }
+
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            public void InTurn(int calls)
+            {
+                for (int i = 0; i < calls; i += 2)
+                {
+                    Set(Get() * 31 + i);
+                }
+            }
+
+            /// <summary>What would be inlined, without probes.</summary>
+            [MethodImpl((MethodImplOptions)(512 | 8))]
+            public void InTurnWithout(int calls)
+            {
+                for (int i = 0; i < calls; i += 2)
+                {
+                    x = x * 31 + i;
+                }
+            }
+        }
+
+        [MethodImpl((MethodImplOptions)(512 | 8))]
+        private static void ReadClock(int times)
+        {
+            for (int i = 0; i < times; i++)
+            {
+                Clock.Now();
+            }
+        }
+    }
+
+    /// <summary>What was measured, in ticks of a round.</summary>
+    internal sealed class Costs
+    {
+        /// <summary>
+        /// Beyond so many times the least, a thread had no processor, which the program's time is without too. What is less, as
+        /// interrupts, is in the program's time: so it is in the mean, where there are enough of them.
+        /// </summary>
+        private readonly int maxByLeast;
+
+        public int Rounds;
+        private long inside;
+        private long with;
+        private long without;
+        private long clock;
+        private long counting;
+        private long least = long.MaxValue;
+
+        public Costs(int maxByLeast)
+        {
+            this.maxByLeast = maxByLeast;
+        }
+
+        public void Add(long inside, long with, long without, long clock, long counting)
+        {
+            long all = with + without + clock + counting;
+            if (all < least / maxByLeast)
+            {
+                // All before were such.
+                this.inside = this.with = this.without = this.clock = this.counting = Rounds = 0;
+            }
+            least = Math.Min(least, all);
+            if (all > maxByLeast * least)
+            {
+                return;
+            }
+            this.inside += inside;
+            this.with += with;
+            this.without += without;
+            this.clock += clock;
+            this.counting += counting;
+            Rounds++;
+        }
+
+        public unsafe void Show(Header* header)
+        {
+            double calls = (double)Rounds * Calibration.CallsPerRound;
+            double pair = Math.Max(with - without, 0) / calls;
+            // Where only samples are timed, half of a probe's time is as good a guess as any.
+            double inside = Mode.IsTimed ? Math.Min(this.inside / calls, pair) : pair / 2;
+            header->CostInside = inside;
+            header->CostOutside = pair - inside;
+            header->CostOfClock = Mode.IsTimed ? clock / calls : 0;
+            Header.SetCostOfCounting(header, Mode.Kind == RecordingMode.Exact ? Math.Max(counting - without, 0) / calls : 0);
+        }
+    }
+}

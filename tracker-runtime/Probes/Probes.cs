@@ -1,0 +1,203 @@
+using System;
+using System.Runtime.CompilerServices;
+
+namespace Ilinst
+{
+    /// <summary>What the probes of a mode do: a structure, since the JIT compiles what it is an argument of for each by itself.</summary>
+    internal interface IProbe
+    {
+        bool IsTimed { get; }
+        bool IsTraced { get; }
+        long Now();
+    }
+
+    /// <summary>The hot path of each mode; whatever is not the same as the last time is in <see cref="OpenCalls"/>.</summary>
+    internal static unsafe class Probes
+    {
+        /// <summary>Into <see cref="ProfileInfoTracker"/>'s methods.</summary>
+        private const MethodImplOptions Hot = (MethodImplOptions)256;
+        private const MethodImplOptions Apart = (MethodImplOptions)512 | MethodImplOptions.NoInlining;
+
+        /// <summary>
+        /// How many bytes of stack a method needs to be entered. Mono's programs can catch a stack overflow, but not one in
+        /// native code, such as that which reads the clock: so it has to come before.
+        /// </summary>
+        public static long StackReserve;
+
+        /// <summary>Volatile, or reading it for nothing could be left out.</summary>
+        private struct StackByte
+        {
+            public volatile byte Value;
+        }
+
+        public struct ByStopwatch : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => false;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.OfStopwatch();
+        }
+
+        public struct ByReader : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => false;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.Read();
+        }
+
+        public struct Traced : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => true;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.Now();
+        }
+
+        public struct Sampled : IProbe
+        {
+            public bool IsTimed => false;
+            public bool IsTraced => false;
+
+            [MethodImpl(Hot)]
+            public long Now() => 0;
+        }
+
+        [MethodImpl(Apart)]
+        public static IntPtr EnterApart<TProbe>(long methodId)
+            where TProbe : struct, IProbe
+        {
+            return Enter<TProbe>(methodId);
+        }
+
+        [MethodImpl(Apart)]
+        public static void LeaveApart<TProbe>(IntPtr token)
+            where TProbe : struct, IProbe
+        {
+            Leave<TProbe>(token);
+        }
+
+        [MethodImpl(Hot)]
+        public static IntPtr Enter<TProbe>(long methodId)
+            where TProbe : struct, IProbe
+        {
+            TProbe probe = default(TProbe);
+            CallTree* tree = ProfileInfoTracker.tree;
+            CallNode* caller;
+            CallNode* node;
+            // In a forked child the current node may be one that its parent has mapped since: so it is looked at last.
+            if (tree == null || *ProfileInfoTracker.recorded == 0
+                || (node = (CallNode*)(caller = (CallNode*)tree->Current)->Callees) == null)
+            {
+                return OpenCalls.Enter(methodId);
+            }
+            if (node->MethodId != methodId)
+            {
+                // Methods that are called in turn follow each other in the ring.
+                node = (CallNode*)node->Next;
+                if (node->MethodId != methodId || node->Stats == 0)
+                {
+                    return OpenCalls.Enter(methodId);
+                }
+                caller->Callees = (long)node;
+            }
+            long calls = node->Calls + 1;
+            node->Calls = calls;
+            long now = 0;
+            if (probe.IsTimed)
+            {
+                if ((node->Flags & NodeFlags.Untimed) != 0)
+                {
+                    if ((calls & Adaptive.CountedBetween) != 0)
+                    {
+                        // A call that calls no other method needs no leave probe.
+                        if (node->Callees == 0)
+                        {
+                            return default(IntPtr);
+                        }
+                        tree->Current = (long)node;
+                        return Tokens.Of(node);
+                    }
+                    Adaptive.BeginBurst(tree, node);
+                }
+                StackByte here;
+                here.Value = 0;
+                byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
+                node->Start = now = probe.Now();
+            }
+            // Current comes last: a reader of the profile must find the start of each call that it shows.
+            tree->Current = (long)node;
+            if (probe.IsTraced)
+            {
+                Events.Enter(tree, node, now);
+            }
+            return Tokens.Of(node);
+        }
+
+        /// <summary>
+        /// The token may be any number: it is followed where it is the current node's, and that is no root, which has no
+        /// statistics.
+        /// </summary>
+        [MethodImpl(Hot)]
+        public static void Leave<TProbe>(IntPtr token)
+            where TProbe : struct, IProbe
+        {
+            TProbe probe = default(TProbe);
+            CallTree* tree = ProfileInfoTracker.tree;
+            CallNode* node = (CallNode*)Tokens.Bits(token);
+            Statistics* statistics;
+            if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
+                || !probe.IsTimed && *ProfileInfoTracker.recorded == 0)
+            {
+                OpenCalls.Leave(token, Clock.Now());
+                return;
+            }
+            long now = 0;
+            if (probe.IsTimed)
+            {
+                if ((node->Flags & NodeFlags.Untimed) != 0)
+                {
+                    tree->Current = node->Caller;
+                    return;
+                }
+                now = probe.Now();
+                if (node->Start + *ProfileInfoTracker.recorded >= 0)
+                {
+                    OpenCalls.Leave(token, now);
+                    return;
+                }
+            }
+            long leaves = node->Leaves + 1;
+            node->Leaves = leaves;
+            if (probe.IsTimed)
+            {
+                long ticks = now - node->Start;
+                node->Total += ticks;
+                Statistics.Add(statistics, ticks);
+            }
+            tree->Current = node->Caller;
+            if (probe.IsTraced)
+            {
+                Events.Leave(tree, node, now);
+            }
+            if ((leaves & Adaptive.TimedBetween) == 0)
+            {
+                Rest(tree, node);
+            }
+        }
+
+        /// <summary>Between two calls, once in a while.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Rest(CallTree* tree, CallNode* node)
+        {
+            Adaptive.Look(tree, node);
+            if ((node->Leaves & Calibration.CallsBetween) == 0)
+            {
+                Calibration.Among(tree);
+            }
+        }
+    }
+}

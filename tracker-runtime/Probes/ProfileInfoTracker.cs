@@ -1,0 +1,195 @@
+using System;
+using System.Runtime.CompilerServices;
+
+namespace Ilinst
+{
+    /// <summary>
+    /// The methods that woven code calls. There is no static constructor: it would run inside of the program's methods.
+    /// </summary>
+    public static unsafe class ProfileInfoTracker
+    {
+        /// <summary>This thread's tree; none before its first probe, and while the tracker itself is at work.</summary>
+        [ThreadStatic]
+        internal static CallTree* tree;
+
+        /// <summary>
+        /// Where it is said whether calls are recorded: 0 if not, in a pause, or in a forked child (see <see cref="Recording"/>). Else
+        /// -2^63 less the end of the last pause, or less 0 before the first: the sum with the start of a call is below zero, unless
+        /// there was a pause since. There before a thread has a tree.
+        /// </summary>
+        internal static long* recorded;
+
+        /// <summary>Which probes are used: the constants of <see cref="Mode"/>. No constant: this is compiled before it is known.</summary>
+        internal static int probe;
+
+        /// <summary>
+        /// Not by tiers: what is measured at the start would be the time of code that was not optimized. Nor is it inlined: that
+        /// makes the frames of all methods larger, and so recursion less deep.
+        /// </summary>
+        private const MethodImplOptions Hot = (MethodImplOptions)512 | MethodImplOptions.NoInlining;
+
+        /// <summary>Called when a method is entered.</summary>
+        /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
+        /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
+        [MethodImpl(Hot)]
+        public static IntPtr WhenEntering(long methodId)
+        {
+            int probe = ProfileInfoTracker.probe;
+            if (probe == Mode.ByReader)
+            {
+                return Probes.Enter<Probes.ByReader>(methodId);
+            }
+            if (probe == Mode.Counting)
+            {
+                Counters.Add(methodId);
+                return default(IntPtr);
+            }
+            if (probe == Mode.Sampling)
+            {
+                return Probes.Enter<Probes.Sampled>(methodId);
+            }
+            return probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
+        }
+
+        /// <summary>
+        /// Called when a method is left, however it ends. Where calls are only counted, this is all; it asks for that, and not for
+        /// the token, since what is inlined makes the program's frames no larger then.
+        /// </summary>
+        /// <param name="token">What <see cref="WhenEntering"/> or <see cref="WhenStepping"/> gave for this call.</param>
+        [MethodImpl((MethodImplOptions)256)]
+        public static void WhenLeaving(IntPtr token)
+        {
+            if (probe != Mode.Counting)
+            {
+                Leave(token);
+            }
+        }
+
+        [MethodImpl(Hot)]
+        private static void Leave(IntPtr token)
+        {
+            if (Tokens.IsNone(token))
+            {
+                return;
+            }
+            int probe = ProfileInfoTracker.probe;
+            if (Tokens.IsTagged(token))
+            {
+                OpenCalls.LeaveTagged(token);
+            }
+            else if (probe == Mode.ByReader)
+            {
+                Probes.Leave<Probes.ByReader>(token);
+            }
+            else if (probe == Mode.Sampling)
+            {
+                Probes.Leave<Probes.Sampled>(token);
+            }
+            else if (probe == Mode.ByStopwatch)
+            {
+                Probes.LeaveApart<Probes.ByStopwatch>(token);
+            }
+            else
+            {
+                Probes.LeaveApart<Probes.Traced>(token);
+            }
+        }
+
+        /// <summary>Called where a finally or fault handler begins.</summary>
+        /// <param name="token">What was given for the call that the handler is in.</param>
+        public static void WhenHandling(IntPtr token)
+        {
+            CallTree* tree = ProfileInfoTracker.tree;
+            if (!Tokens.IsNone(token) && tree != null && tree->Current != Tokens.Bits(token))
+            {
+                OpenCalls.Handle(token, Clock.Now(), true);
+            }
+        }
+
+        /// <summary>Called where a catch handler, or that of a filter, begins.</summary>
+        /// <param name="token">What was given for the call that the handler is in.</param>
+        public static void WhenCatching(IntPtr token)
+        {
+            if (!Tokens.IsNone(token))
+            {
+                Thrown.Catch(token, Clock.Now());
+            }
+        }
+
+        /// <summary>Called when a method that the runtime suspends is entered, in place of <see cref="WhenEntering"/>.</summary>
+        /// <param name="methodId">Which one.</param>
+        /// <returns>What the others want back.</returns>
+        public static IntPtr WhenStarting(long methodId)
+        {
+            return probe == Mode.Counting || Recording.IsPaused ? WhenEntering(methodId) : RuntimeAsync.Start(methodId);
+        }
+
+        /// <summary>Called before such a method awaits.</summary>
+        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        public static void WhenSuspending(IntPtr token)
+        {
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.Suspend(token);
+            }
+        }
+
+        /// <summary>Called before such a method calls what it awaits at once, in place of <see cref="WhenSuspending"/>.</summary>
+        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        public static void WhenCallingAwaited(IntPtr token)
+        {
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.Await(token);
+            }
+        }
+
+        /// <summary>Called behind it.</summary>
+        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        public static void WhenContinuing(IntPtr token)
+        {
+            if (Tokens.IsCall(token))
+            {
+                RuntimeAsync.GoOn(token);
+            }
+        }
+
+        /// <summary>Called when a step of an async method begins: by its state machine, in place of <see cref="WhenEntering"/>.</summary>
+        /// <param name="methodId">The method that a person wrote.</param>
+        /// <returns>What the others want back.</returns>
+        public static IntPtr WhenStepping(long methodId)
+        {
+            return probe == Mode.Counting || Recording.IsPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
+        }
+
+        /// <summary>Called before a step hands over what is to go on when the awaited is done.</summary>
+        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        public static void WhenAwaiting(IntPtr token)
+        {
+            if (!Tokens.IsNone(token))
+            {
+                LogicalCalls.Await(token);
+            }
+        }
+
+        /// <summary>Called before an async method's result is set, which runs what waits for it.</summary>
+        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        public static void WhenCompleting(IntPtr token)
+        {
+            if (!Tokens.IsNone(token))
+            {
+                LogicalCalls.Complete(token, false);
+            }
+        }
+
+        /// <summary>Called before an async method's exception is set.</summary>
+        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        public static void WhenFaulting(IntPtr token)
+        {
+            if (!Tokens.IsNone(token))
+            {
+                LogicalCalls.Complete(token, true);
+            }
+        }
+    }
+}
