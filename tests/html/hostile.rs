@@ -7,6 +7,7 @@ use profile::{
     Profile,
     model::{MethodName, ThreadName},
 };
+use report::html::Page;
 use tests::{Browser, scratch};
 
 use crate::{SHOP, Shown, builder};

@@ -1,6 +1,7 @@
 //! The table, the tree, callers and callees, threads and phases.
 
 use profile::rows::SortBy;
+use report::views::{edges, paths};
 use serde_json::Value;
 
 use crate::{SHOP, Shown, count, percent, time};
@@ -136,18 +137,18 @@ fn the_tree_opens_to_what_the_profile_has() {
         shown.browser.key("ArrowDown");
     }
     let (tree, names) = (shown.profile.merged_tree(), shown.profile.display_names());
-    let paths = shown.profile.paths(&tree, &names);
+    let rows = paths(&shown.profile, &tree, &names);
     let all = shown.profile.milliseconds(shown.profile.running());
     let mut expected = vec![vec!["all threads".to_owned(), time(all), "100 %".into(), "0".into(), "0".into()]];
     let mut next: Vec<usize> = Vec::new();
     let below = |caller: Option<usize>| {
-        let mut below: Vec<usize> = paths.iter().filter(|path| path.caller == caller).map(|path| path.id).collect();
-        below.sort_by(|one, other| paths[*one].total_ms.total_cmp(&paths[*other].total_ms));
+        let mut below: Vec<usize> = rows.iter().filter(|path| path.caller == caller).map(|path| path.id).collect();
+        below.sort_by(|one, other| rows[*one].total_ms.total_cmp(&rows[*other].total_ms));
         below
     };
     next.extend(below(None));
     while let Some(id) = next.pop() {
-        let path = &paths[id];
+        let path = &rows[id];
         let numbers = [time(path.total_ms), percent(path.total_ms, all), time(path.self_ms), count(path.calls as f64)];
         expected.push(std::iter::once(path.name.to_owned()).chain(numbers).collect());
         next.extend(below(Some(id)));
@@ -171,9 +172,7 @@ fn callers_and_callees_are_the_profiles() {
         shown.open(&format!("view=callers&method={function}"));
         let name = shown.text(".card h2");
         let index = names.iter().position(|known| *known == name).expect("it is one of them");
-        let edges: Vec<Vec<String>> = shown
-            .profile
-            .edges(&[index], SortBy::Total, &names)
+        let edges: Vec<Vec<String>> = edges(&shown.profile, &[index], SortBy::Total, &names)
             .iter()
             .map(|edge| {
                 let name = if edge.function.is_some() { edge.name } else { "all threads" };

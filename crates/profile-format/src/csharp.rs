@@ -5,18 +5,10 @@ use std::fmt::{self, Write};
 use crate::{
     captured::{self, CallEnd, CallFlags, CallRecordKind, DescriptionKind, TypeShape, UnreadReason, ValueKind},
     chunks::{self, ChunkKind, NameKind, PhaseKind},
+    declare::Declaration,
     first_block::{self, ClockKind, Command, HeaderFlags, RecordingMode},
     trees::{self, NodeFlags},
 };
-
-/// A class of constants. The tracker may add its own to it.
-pub(crate) struct Declaration {
-    pub(crate) name: &'static str,
-    /// Its doc comment, by line.
-    pub(crate) doc: &'static [&'static str],
-    /// For each constant its name and type in Rust, its value, and its doc comment.
-    pub(crate) constants: &'static [(&'static str, &'static str, u64, &'static [&'static str])],
-}
 
 const DECLARATIONS: [Declaration; 28] = [
     first_block::header::DECLARATION,

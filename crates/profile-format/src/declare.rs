@@ -1,5 +1,14 @@
 //! Macros that declare numbers of the format, for Rust and for C#.
 
+/// A class of constants in C#. The tracker may add its own to it.
+pub(crate) struct Declaration {
+    pub(crate) name: &'static str,
+    /// Its doc comment, by line.
+    pub(crate) doc: &'static [&'static str],
+    /// For each constant its name and type in Rust, its value, and its doc comment.
+    pub(crate) constants: &'static [(&'static str, &'static str, u64, &'static [&'static str])],
+}
+
 /// Declares a module of offsets and sizes.
 macro_rules! layout {
     ($(#[doc = $doc:literal])+ $module:ident: $csharp:literal { $($(#[doc = $of:literal])+ $name:ident: $number:ty = $value:expr;)* }) => {
@@ -11,7 +20,7 @@ macro_rules! layout {
             $($(#[doc = $of])+ pub const $name: $number = $value;)*
 
             #[allow(dead_code, reason = "the tracker does not write all parts of a file")]
-            pub(crate) const DECLARATION: crate::csharp::Declaration = crate::csharp::Declaration {
+            pub(crate) const DECLARATION: crate::declare::Declaration = crate::declare::Declaration {
                 name: $csharp,
                 doc: &[$($doc),+],
                 constants: &[$((stringify!($name), stringify!($number), $name as u64, &[$($of),+])),*],
@@ -33,7 +42,7 @@ macro_rules! kinds {
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             #[allow(dead_code, reason = "the tracker does not write all parts of a file")]
-            pub(crate) const DECLARATION: crate::csharp::Declaration = crate::csharp::Declaration {
+            pub(crate) const DECLARATION: crate::declare::Declaration = crate::declare::Declaration {
                 name: stringify!($name),
                 doc: &[$($doc),+],
                 constants: &[$((stringify!($variant), stringify!($number), $value, &[$($of),+])),*],
@@ -71,7 +80,7 @@ macro_rules! flags {
             const KNOWN: $number = $($value)|*;
 
             #[allow(dead_code, reason = "the tracker does not write all parts of a file")]
-            pub(crate) const DECLARATION: crate::csharp::Declaration = crate::csharp::Declaration {
+            pub(crate) const DECLARATION: crate::declare::Declaration = crate::declare::Declaration {
                 name: stringify!($name),
                 doc: &[$($doc),+],
                 constants: &[$((stringify!($flag), stringify!($number), $value, &[$($of),+])),*],

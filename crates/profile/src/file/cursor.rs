@@ -103,3 +103,9 @@ pub(crate) fn put_u32(bytes: &mut [u8], at: usize, number: u32) {
         *place = number.to_le_bytes();
     }
 }
+
+/// Appends a string in the file's form. Names from files are short enough for a 32-bit length.
+pub(super) fn put_string(text: &str, to: &mut Vec<u8>) {
+    to.extend((text.len() as u32).to_le_bytes());
+    to.extend(text.as_bytes());
+}

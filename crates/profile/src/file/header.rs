@@ -9,8 +9,7 @@ use profile_format::{
 
 use super::{
     control::Control,
-    cursor::{Cursor, put_u32, put_u64},
-    names::string,
+    cursor::{Cursor, put_string, put_u32, put_u64},
 };
 use crate::{
     error::Error,
@@ -209,7 +208,7 @@ impl MergedHeader<'_> {
             put_u64(&mut header, at, field);
         }
         let mut strings = Vec::new();
-        [self.program, self.runtime, self.path].iter().for_each(|text| string(cut(text), &mut strings));
+        [self.program, self.runtime, self.path].iter().for_each(|text| put_string(cut(text), &mut strings));
         header.iter_mut().skip(STRINGS_AT).zip(strings).for_each(|(byte, of_string)| *byte = of_string);
         out.write_all(&header)
     }

@@ -7,7 +7,10 @@ use std::{
 
 use profile_format::{ChunkKind, NameKind, chunk};
 
-use super::{chunks::write_chunk, cursor::Cursor};
+use super::{
+    chunks::write_chunk,
+    cursor::{Cursor, put_string},
+};
 use crate::{
     error::Error,
     model::{MethodName, Module, ThreadName},
@@ -97,36 +100,30 @@ impl NameRecord<'_> {
                 to.push(NameKind::Module.number());
                 to.extend(module.key.to_le_bytes());
                 to.extend(module.mvid);
-                [&module.assembly, &module.name, &module.tool, &module.path].into_iter().for_each(|text| string(text, to));
+                [&module.assembly, &module.name, &module.tool, &module.path].into_iter().for_each(|text| put_string(text, to));
             }
             Self::Method(id, name) => {
                 to.push(NameKind::Method.number());
                 to.extend(id.to_le_bytes());
-                string(&name.type_name, to);
-                string(&name.method, to);
+                put_string(&name.type_name, to);
+                put_string(&name.method, to);
             }
             Self::ExceptionType(number, name) => {
                 to.push(NameKind::ExceptionType.number());
                 to.extend(number.to_le_bytes());
-                string(name, to);
+                put_string(name, to);
             }
             Self::Thread(tree, thread) => {
                 to.push(NameKind::Thread.number());
                 to.extend(tree.to_le_bytes());
                 to.extend(thread.managed_id.to_le_bytes());
-                string(&thread.name, to);
+                put_string(&thread.name, to);
             }
             Self::Phase(number, name) => {
                 to.push(NameKind::Phase.number());
                 to.extend(number.to_le_bytes());
-                string(name, to);
+                put_string(name, to);
             }
         }
     }
-}
-
-/// Appends a string in the file's form. Names from files are short enough for a 32-bit length.
-pub(super) fn string(text: &str, to: &mut Vec<u8>) {
-    to.extend((text.len() as u32).to_le_bytes());
-    to.extend(text.as_bytes());
 }
