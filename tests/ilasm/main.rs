@@ -42,7 +42,7 @@ const TEXT: &str = "text.il";
 fn round_trip(ilasm: &Path, input: &Path, folder: &Path) -> Result<PathBuf, String> {
     let name = input.file_name().expect("a file has a name");
     let text = folder.join(TEXT);
-    let output = ilinst().arg("dis").arg(input).arg("-o").arg(&text).output().expect("ilinst runs");
+    let output = ilinst().args(["dis", "--ilasm", "mono"]).arg(input).arg("-o").arg(&text).output().expect("ilinst runs");
     if !output.status.success() {
         return Err(format!("dis: {}", said(&output).1));
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use tests::{assemblies, ilinst, library_folders, root, said, scratch, tool};
+use tests::{assemblies, ilinst, is_full, library_folders, root, said, scratch, skip_part, tool};
 use verify::Level;
 use weave::{LeaveMode, Options, Tracker, Weave};
 
@@ -46,6 +46,28 @@ fn real_assemblies_have_no_errors() {
     println!("{checked} files, {bodies} bodies, {assumed} values assumed, in {:?}", started.elapsed());
     println!("{others:#?}");
     assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors[..errors.len().min(50)].join("\n"));
+}
+
+/// Nothing of .NET 10, of .NET 11 or of the SDK 10 has an error. In the full tier, types are checked too.
+#[test]
+#[ignore = "needs .NET 10, .NET 11 and the SDK 10"]
+fn frameworks_and_the_sdk_have_no_errors() {
+    for variable in ["ILINST_SDK10", "ILINST_DOTNET10", "ILINST_DOTNET11"] {
+        let Some(dotnet) = tool(variable) else {
+            skip_part(&format!("assemblies of {variable}"));
+            continue;
+        };
+        let folder = dotnet.parent().expect("it is in a folder");
+        let mut command = ilinst();
+        command.args(["verify", "--limit", "0"]).arg(folder);
+        if is_full() {
+            command.arg("--types");
+        }
+        let (text, errors, _) = said(&command.output().expect("ilinst runs"));
+        let found: Vec<&str> = text.lines().filter(|line| line.contains(": error ")).collect();
+        println!("{variable}: {}", text.lines().last().unwrap_or_default());
+        assert!(text.contains(" bodies checked, 0 errors"), "{variable}: {} errors: {found:#?}{errors}", found.len());
+    }
 }
 
 /// Instrumenting adds no finding, also with types. Skipped methods keep their findings, and instrumented ones are as valid as

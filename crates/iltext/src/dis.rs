@@ -1,10 +1,11 @@
-//! Prints an assembly as IL assembly that Mono's ilasm accepts. Parts that it cannot accept become comments.
+//! Prints an assembly as IL assembly that Mono's ilasm or .NET's accepts. Parts that it cannot accept become comments.
 
 pub(crate) mod blocks;
 pub(crate) mod bodies;
 mod debug;
 mod flags;
 pub(crate) mod generics;
+mod ilasm;
 pub(crate) mod lines;
 pub(crate) mod manifest;
 mod marshal;
@@ -24,6 +25,7 @@ use ecma335::{Image, Metadata, Result, Rid, schema::TypeDef};
 
 pub use self::{
     debug::{DebugInfo, ReadSource},
+    ilasm::Ilasm,
     manifest::Resource,
     printer::Options,
 };
@@ -52,6 +54,11 @@ impl<'a, 'm> Disassembler<'a, 'm> {
         metadata.check_type_names()?;
         let names = Names::new(image, metadata);
         Ok(Self { names, options: Options::default(), filter: Filter::default(), reserved: Vec::new(), debug: None })
+    }
+
+    /// Sets the assembler that the text is for. Without it, the module's core library decides.
+    pub fn write_for(&mut self, ilasm: Ilasm) {
+        self.names.ilasm = ilasm;
     }
 
     /// Prints the manifest, then type by type, in whole lines. Returns whether there was anything to print.

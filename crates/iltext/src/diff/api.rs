@@ -9,7 +9,7 @@ use ecma335::{
     signature::Signature,
 };
 
-use super::{Side, model::Kind};
+use super::{Ignore, Side, model::Kind};
 use crate::{
     dis::{generics, names::Names, values},
     quote,
@@ -51,7 +51,9 @@ pub struct ApiChange {
 ///
 /// # Errors
 /// If the public surface of one cannot be read.
-pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>) -> Result<Vec<ApiChange>> {
+pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>, ignored: &[Ignore]) -> Result<Vec<ApiChange>> {
+    old.ignore(ignored);
+    new.ignore(ignored);
     let (old, new) = (items(&old.names)?, items(&new.names)?);
     let mut changes = Vec::new();
     for (key, old_item) in &old {
