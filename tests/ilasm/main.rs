@@ -1,6 +1,7 @@
-//! `ilinst dis` and back: Mono's ilasm assembles the text again, and the program behaves the same.
+//! `ilinst dis` and back: the ilasm of Mono or .NET assembles the text again, and the program behaves the same.
 
 mod corpus;
+mod dotnet;
 mod same;
 
 use std::{

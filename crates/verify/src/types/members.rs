@@ -157,7 +157,12 @@ fn are_same(
     let of = |module: usize, of_type, signature: &TypeSig| {
         resolve::of_signature(types, module, signature, Arguments { of_type, of_method: &[] })
     };
-    all(ones.iter().zip(others).map(|(a, b)| assign::is_same(types, of(one, of_type, a), of(other, &[], b))))
+    // One module may define a modifier to which the other refers.
+    let is_same = |one: TypeId, other: TypeId| match (types.target(one), types.target(other)) {
+        (Some(one), Some(other)) => assign::is_same(types, one, other),
+        _ => assign::is_same(types, one, other),
+    };
+    all(ones.iter().zip(others).map(|(a, b)| is_same(of(one, of_type, a), of(other, &[], b))))
 }
 
 fn members(types: &Types<'_>, def: Def) -> Rc<Members> {
