@@ -116,7 +116,7 @@ fn valid_csharp_has_no_findings() {
 }
 
 /// The framework of .NET's host.
-fn framework(dotnet: &Path) -> PathBuf {
+pub(crate) fn framework(dotnet: &Path) -> PathBuf {
     let versions = fs::read_dir(dotnet.with_file_name("shared").join("Microsoft.NETCore.App")).expect("it is there");
     versions.flatten().next().expect("there is a version").path()
 }

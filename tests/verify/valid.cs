@@ -58,7 +58,7 @@ static class Program
             + ((IVariant<string, object>)new Variant()).Map("") + Either(new Animal(), new Animal()).Name + " " + First("a", "b") + " "
             + string.Join(",", Wider<string, object>(new[] { "c" })) + " " + Read(number) + Sum(pair) + pair.Sum() + " "
             + guid.Equals(Guid.Empty) + TimeSpan.Zero.Ticks + DateTime.MinValue.Ticks + Read(in number) + " " + Copy(8).Value + value + " "
-            + IsSet("") + Length("abc");
+            + IsSet("") + Length(new ReadOnlySpan<char>(new char[3]));
         Console.WriteLine(text);
         return text == "1 2 TrueTrueTrue 42 56 32 5 animal a c 733 True007 86 True3" ? 100 : 1;
     }
