@@ -166,7 +166,9 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             _ => woven_mvid(module_key, weaving.tool, &words),
         };
         builder.set_mvid(mvid);
-        let new_pdb = update_pdb(&mut debug, pdb, records, (metadata.tables.counts(), builder.counts()));
+        let new_pdb = update_pdb(&mut debug, pdb.as_deref(), records, (metadata.tables.counts(), builder.counts()));
+        // The PDB may be as large as the file.
+        drop(pdb);
         let (entries, pdb, trouble) = debug.finish(new_pdb, weaving.pdb_name);
         let (mut writer, mut notes) = adapt_headers(image, writer);
         writer.set_debug(entries);
@@ -274,15 +276,14 @@ impl<'a, 'm> LocalsSettled<'a, 'm> {
     }
 }
 
-/// The new PDB, if the old one can be updated. It states the row counts of the woven assembly in place of the input's. The old
-/// PDB is dropped, as it may be as large as the file.
+/// The new PDB, if the old one can be updated. It states the row counts of the woven assembly in place of the input's.
 fn update_pdb(
     debug: &mut DebugInfo<'_, '_>,
-    pdb: Option<Cow<'_, [u8]>>,
+    pdb: Option<&[u8]>,
     records: PdbRecords,
     (before, after): (&RowCounts, RowCounts),
 ) -> Option<NewPdb> {
-    let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
+    let old_pdb = debug.check(pdb.map(Pdb::parse));
     let is_embedded = debug.is_embedded();
     let new_pdb = old_pdb.as_ref().map(|pdb| {
         let mut new = PdbBuilder::new(pdb);
