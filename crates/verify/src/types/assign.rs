@@ -29,8 +29,11 @@ const MAX_DEPTH: u32 = 16;
 /// The limit of steps for one question.
 const MAX_STEPS: u32 = 20_000;
 
+/// The code whose constraints decide, and the two types.
+type Question = (Option<GenericContext>, TypeId, TypeId);
+
 #[derive(Default)]
-struct Cache(RefCell<HashMap<(Option<GenericContext>, TypeId, TypeId), Verdict>>);
+struct Cache(RefCell<HashMap<Question, Verdict>>);
 
 /// Whether a value of one type is verifier-assignable-to another.
 pub(crate) fn assignable(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
