@@ -93,7 +93,7 @@ namespace Ilinst
 
         /// <summary>
         /// A thread's first methods have no caller that their time could be part of. Waiting time is told apart from running time.
-        /// What has time that is none of its caller's is left to the slow path.
+        /// Nodes with time that is none of their callers' are left to the slow path.
         /// </summary>
         private static bool MayBeCounted(CallNode* node)
         {

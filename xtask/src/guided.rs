@@ -63,6 +63,9 @@ fn minutes_of(arguments: &[String]) -> Result<u64> {
             .ok()
             .filter(|minutes| *minutes > 0)
             .with_context(|| format!("{MINUTES} wants a number from 1 on, not '{number}'")),
+        [option, _, unknown, ..] if option == MINUTES => {
+            bail!("'{unknown}' is no option here; with {OPTION} there is {MINUTES} N")
+        }
         [unknown, ..] => bail!("'{unknown}' is no option here; with {OPTION} there is {MINUTES} N"),
     }
 }

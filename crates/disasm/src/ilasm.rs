@@ -5,9 +5,9 @@ use ecma335::{Metadata, Table, schema::AssemblyRef};
 /// An assembler. Each knows words that the other does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ilasm {
-    /// That of Mono. .NET's takes the text too, but it lacks what only .NET's has words for.
+    /// Mono's. .NET's takes the text too, but it lacks what only .NET's has words for.
     Mono,
-    /// That of .NET.
+    /// .NET's.
     DotNet,
 }
 

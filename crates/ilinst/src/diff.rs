@@ -40,7 +40,7 @@ pub(crate) struct Opts {
     #[arg(value_name = "AFTER")]
     new: PathBuf,
 
-    /// What git passes beside these two to an external diff: seven arguments in all, nine if the file was renamed
+    /// Further arguments of git's external diff, which has seven in all, or nine if the file was renamed
     #[arg(hide = true)]
     git: Vec<PathBuf>,
 

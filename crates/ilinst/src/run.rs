@@ -64,7 +64,7 @@ pub(crate) struct Opts {
     #[arg(long, requires = "live", conflicts_with = "rewrite")]
     hooks: bool,
 
-    /// What --live does by itself
+    /// The default of --live
     #[arg(long, requires = "live", hide = true)]
     rewrite: bool,
 

@@ -72,7 +72,7 @@ metrics! {
     Calls = "calls", Count, |one, other| one + other, |row| Some(row.calls as f64);
     /// Time of a call.
     Average = "average", Milliseconds, f64::max, |row| (row.calls > 0).then_some(row.average_ms);
-    /// What 95 % of the calls did not exceed.
+    /// The time that 95 % of the calls did not exceed.
     P95 = "p95", Milliseconds, f64::max, |row| row.p95_ms;
     /// The longest call but for the first.
     Max = "max", Milliseconds, f64::max, |row| row.max_ms;

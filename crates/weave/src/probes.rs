@@ -1,4 +1,4 @@
-//! What woven code calls: the tracker, the user's hooks, the receiver of captured values, and probes around calls.
+//! The callees of woven code: the tracker, the user's hooks, the receiver of captured values, and probes around calls.
 
 pub(crate) mod call_sites;
 pub(crate) mod capture;

@@ -1,4 +1,4 @@
-//! Which methods are woven, and with which options: the options, their rules, and the reasons for skipping a method.
+//! The selection of methods, each with its options: the options, their rules, and the reasons for skipping a method.
 
 pub(crate) mod facts;
 pub(crate) mod forwarders;

@@ -403,7 +403,7 @@ fn is_of_framework(name: &[u8]) -> bool {
         || families.iter().any(|family| name.starts_with(family))
 }
 
-/// What a compiler has marked with an attribute of this name.
+/// A type or member that a compiler has marked with an attribute of this name.
 fn marked(metadata: &Metadata<'_>, attribute: &[u8]) -> HashSet<Token> {
     let is_it = |namespace: Str, name: Str| {
         let is = |index: Str, wanted: &[u8]| metadata.strings.string_bytes(index) == Ok(wanted);

@@ -319,7 +319,7 @@ impl Words {
     }
 }
 
-/// What `--min-il` was for marks without it. Marks state it since another default would change what older ones mean.
+/// The value of `--min-il` in marks without it. Marks state it, since another default would change what older ones mean.
 const MIN_IL_OF_OLD_MARKS: u32 = 24;
 /// The word that begins a rule.
 const RULE: &str = "rule";
