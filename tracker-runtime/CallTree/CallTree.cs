@@ -41,7 +41,7 @@ namespace Ilinst
         [FieldOffset(NodeLayout.DetachedAt)] public long Detached;
         /// <summary>An <see cref="AsyncRecord"/>, or 0.</summary>
         [FieldOffset(NodeLayout.AsyncRecordAt)] public long Async;
-        /// <summary>The <see cref="Statistics"/> of nodes that the hot path leaves alone.</summary>
+        /// <summary>The <see cref="Statistics"/>, or <see cref="FewCalls"/>, of nodes that the hot path leaves alone.</summary>
         [FieldOffset(NodeLayout.ColdStatisticsAt)] public long ColdStats;
         /// <summary>CPU time in ns, by samples.</summary>
         [FieldOffset(NodeLayout.CpuAt)] public long Cpu;
@@ -62,6 +62,8 @@ namespace Ilinst
         public const int Running = 8192;
         /// <summary>Of a <see cref="Counted"/> path: its calls are not timed now.</summary>
         public const int Untimed = 2048;
+        /// <summary>Of a node: its <see cref="CallNode.ColdStats"/> are a <see cref="FewCalls"/>.</summary>
+        public const int HasFewCalls = 65536;
     }
 
     /// <summary>
@@ -150,6 +152,8 @@ namespace Ilinst
         [FieldOffset(TreeLayout.OwnAt + 40)] public long EndedFrames;
         /// <summary>A <see cref="TreeMemory"/>.</summary>
         [FieldOffset(TreeLayout.OwnAt + 48)] public long Memory;
+        /// <summary>Slots of <see cref="FewCalls"/> that are not in use.</summary>
+        [FieldOffset(TreeLayout.OwnAt + 56)] public long FreeFewCalls;
         /// <summary>Where the next event goes, and the end of its chunk.</summary>
         [FieldOffset(TreeLayout.OwnAt + 64)] public long FreeEvent;
         [FieldOffset(TreeLayout.OwnAt + 72)] public long EndOfEvents;
@@ -202,7 +206,7 @@ namespace Ilinst
     internal static unsafe class NodeChunk
     {
         /// <summary>In <see cref="CallNode.Flags"/>: no node.</summary>
-        public const int NoNode = NodeFlags.Frame | NodeFlags.AsyncRecord;
+        public const int NoNode = NodeFlags.Frame | NodeFlags.AsyncRecord | NodeFlags.FewCalls;
 
         public static ChunkHeader* Of(CallNode* node)
         {

@@ -16,7 +16,7 @@ namespace Ilinst
         [FieldOffset(StatisticsLayout.MaxAt)] public long Max;
         /// <summary>How many are in the buckets.</summary>
         [FieldOffset(StatisticsLayout.CountAt)] public long Count;
-        /// <summary>See <see cref="Bucket"/>.</summary>
+        /// <summary>See <see cref="BucketOf"/>.</summary>
         [FieldOffset(StatisticsLayout.BucketsAt)] public fixed uint Calls[StatisticsLayout.Buckets];
 
         /// <summary>By how many bits ticks are shifted before they go into buckets.</summary>
@@ -46,7 +46,7 @@ namespace Ilinst
                 statistics->Max = ticks;
             }
             statistics->Count++;
-            statistics->Calls[Bucket(ticks >> Shift)]++;
+            statistics->Calls[BucketOf(ticks)]++;
         }
 
         /// <summary>
@@ -54,8 +54,9 @@ namespace Ilinst
         /// has side by side.
         /// </summary>
         [MethodImpl((MethodImplOptions)256)]
-        private static int Bucket(long value)
+        public static int BucketOf(long ticks)
         {
+            long value = ticks >> Shift;
             if (value < 4)
             {
                 return value < 0 ? 0 : (int)value;
@@ -65,11 +66,14 @@ namespace Ilinst
             return bucket < StatisticsLayout.Buckets ? bucket : StatisticsLayout.Buckets - 1;
         }
 
-        /// <summary>Those of a node of this tree; null if it has none, or there was no room for them.</summary>
+        /// <summary>
+        /// Those of a node of this tree; null if it has none, has a <see cref="FewCalls"/>, or there was no room for them.
+        /// </summary>
         public static Statistics* Of(CallTree* tree, CallNode* node)
         {
             Statistics* statistics = (Statistics*)(node->ColdStats != 0 ? node->ColdStats : node->Stats);
-            return statistics == &((TreeMemory*)tree->Memory)->Sink ? null : statistics;
+            bool isNone = (node->Flags & NodeFlags.HasFewCalls) != 0 || statistics == &((TreeMemory*)tree->Memory)->Sink;
+            return isNone ? null : statistics;
         }
 
         /// <summary>New ones for a node; null if there is no room.</summary>
@@ -96,7 +100,10 @@ namespace Ilinst
             return added;
         }
 
-        /// <summary>Adds a call by the slow path. A node gets its statistics with its second call: many are called once.</summary>
+        /// <summary>
+        /// Adds a call by the slow path. Many nodes have one call, and need nothing. Most others have few, whose times take a
+        /// quarter of the room of statistics.
+        /// </summary>
         public static void Record(CallTree* tree, CallNode* node, long ticks, long earlier, long ticksOfFirst)
         {
             Statistics* statistics = (Statistics*)(node->Stats != 0 ? node->Stats : node->ColdStats);
@@ -104,16 +111,28 @@ namespace Ilinst
             {
                 if (statistics != null)
                 {
-                    // Others were complete before.
+                    // Others were complete before. The first call is at the same place in both.
                     statistics->First = ticks;
                 }
                 return;
             }
-            if (statistics == null)
+            if (statistics == null ? FewCalls.Begin(tree, node, ticks, ticksOfFirst) : FewCalls.Record(node, ticks))
             {
-                statistics = New(tree, ticksOfFirst);
+                return;
+            }
+            if (statistics == null || (node->Flags & NodeFlags.HasFewCalls) != 0)
+            {
+                FewCalls* few = (FewCalls*)statistics;
+                statistics = New(tree, few != null ? few->First : ticksOfFirst);
                 statistics = statistics != null ? statistics : &((TreeMemory*)tree->Memory)->Sink;
+                for (int i = 0; few != null && i < FewCallsLayout.Most; i++)
+                {
+                    Add(statistics, few->Times[i]);
+                }
+                // A reader of the profile looks at the address alone.
                 node->ColdStats = (long)statistics;
+                node->Flags &= ~NodeFlags.HasFewCalls;
+                FewCalls.Free(tree, few);
             }
             node->Stats = node->Caller == tree->Root || (node->Flags & NodeFlags.Async) != 0 ? 0 : (long)statistics;
             Add(statistics, ticks);

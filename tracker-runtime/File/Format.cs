@@ -266,7 +266,7 @@ namespace Ilinst
         public const int DetachedAt = 96;
         /// <summary>u64: the address of its async record; 0 if it has none.</summary>
         public const int AsyncRecordAt = 104;
-        /// <summary>u64: the address of its statistics, where the fast path may not be taken.</summary>
+        /// <summary>u64: the address of its statistics or of the times of its few calls, where the fast path may not be taken.</summary>
         public const int ColdStatisticsAt = 112;
         /// <summary>i64, in ns: CPU time in mode sampled; below 0, the writer's own.</summary>
         public const int CpuAt = 120;
@@ -297,6 +297,8 @@ namespace Ilinst
         public const int AsyncRecord = 128;
         /// <summary>Its calls were only counted for a while.</summary>
         public const int WasCounted = 16384;
+        /// <summary>The times of a node's few calls.</summary>
+        public const int FewCalls = 32768;
     }
 
     /// <summary>A slot for an open step of an async method.</summary>
@@ -329,6 +331,19 @@ namespace Ilinst
         public const int FirstAt = 32;
         /// <summary>Numbers that only the writer uses.</summary>
         public const int OwnAt = 40;
+    }
+
+    /// <summary>A slot with the times of a node that has few calls, in ticks. Once there are more, the node has statistics in its place.</summary>
+    internal static partial class FewCallsLayout
+    {
+        /// <summary>i64: the first call. It is not among the others.</summary>
+        public const int FirstAt = 0;
+        /// <summary>u64: the number of the other calls.</summary>
+        public const int CountAt = 8;
+        /// <summary>i64 for each of the other calls: its time.</summary>
+        public const int TimesAt = 16;
+        /// <summary>The largest number of other calls.</summary>
+        public const int Most = 8;
     }
 
     /// <summary>A slot in a chunk of statistics: the times of a node's calls, in ticks.</summary>

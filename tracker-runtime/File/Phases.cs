@@ -149,9 +149,10 @@ namespace Ilinst
             {
                 CallNode* node = (CallNode*)((byte*)chunk + NodeLayout.FirstAt) + i;
                 Statistics* statistics = Statistics.Of((CallTree*)chunk->Tree, node);
+                FewCalls* few = (node->Flags & NodeFlags.HasFewCalls) != 0 ? (FewCalls*)node->ColdStats : null;
                 bool isSampled = Mode.Kind == RecordingMode.Sampled;
                 if ((node->Flags & NodeChunk.NoNode) != 0 || node->MethodId == 0
-                    || statistics == null && node->Async == 0 && node->Exceptions == 0 && !isSampled)
+                    || statistics == null && few == null && node->Async == 0 && node->Exceptions == 0 && !isSampled)
                 {
                     continue;
                 }
@@ -185,6 +186,11 @@ namespace Ilinst
                     {
                         *next++ = (long)statistics->Calls[bucket] << 32 | (long)bucket;
                     }
+                }
+                // The thread may add calls, or need more room, meanwhile.
+                for (long call = 0, calls = few != null ? System.Math.Min(few->Count, FewCallsLayout.Most) : 0; call < calls; call++)
+                {
+                    *next++ = 1L << 32 | (long)Statistics.BucketOf(few->Times[call]);
                 }
                 at[8] = next - at - DetailsHead;
                 details->Used = (byte*)next - (byte*)details;

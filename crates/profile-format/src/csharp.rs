@@ -10,7 +10,7 @@ use crate::{
     trees::{self, NodeFlags},
 };
 
-const DECLARATIONS: [Declaration; 28] = [
+const DECLARATIONS: [Declaration; 29] = [
     first_block::header::DECLARATION,
     first_block::control::DECLARATION,
     HeaderFlags::DECLARATION,
@@ -24,6 +24,7 @@ const DECLARATIONS: [Declaration; 28] = [
     NodeFlags::DECLARATION,
     trees::frame::DECLARATION,
     trees::async_record::DECLARATION,
+    trees::few_calls::DECLARATION,
     trees::statistics::DECLARATION,
     chunks::names::DECLARATION,
     NameKind::DECLARATION,

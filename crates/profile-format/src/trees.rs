@@ -73,7 +73,7 @@ layout! {
         DETACHED_AT: usize = 96;
         /// u64: the address of its async record; 0 if it has none.
         ASYNC_RECORD_AT: usize = 104;
-        /// u64: the address of its statistics, where the fast path may not be taken.
+        /// u64: the address of its statistics or of the times of its few calls, where the fast path may not be taken.
         COLD_STATISTICS_AT: usize = 112;
         /// i64, in ns: CPU time in mode sampled; below 0, the writer's own.
         CPU_AT: usize = 120;
@@ -119,6 +119,19 @@ layout! {
 }
 
 layout! {
+    /// A slot with the times of a node that has few calls, in ticks. Once there are more, the node has statistics in its place.
+    few_calls: "FewCallsLayout" {
+        /// i64: the first call. It is not among the others.
+        FIRST_AT: usize = 0;
+        /// u64: the number of the other calls.
+        COUNT_AT: usize = 8;
+        /// i64 for each of the other calls: its time.
+        TIMES_AT: usize = 16;
+        /// The largest number of other calls.
+        MOST: usize = 8;
+    }
+}
+layout! {
     /// A slot in a chunk of statistics: the times of a node's calls, in ticks.
     statistics: "StatisticsLayout" {
         /// i64: the first call. It is in no other number.
@@ -159,6 +172,8 @@ flags! {
         ASYNC_RECORD = 128,
         /// Its calls were only counted for a while.
         WAS_COUNTED = 16384,
+        /// The times of a node's few calls.
+        FEW_CALLS = 32768,
     }
 }
 

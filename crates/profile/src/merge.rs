@@ -52,6 +52,7 @@ struct Part {
     /// Overhead of probes in 1/1000 ns, summed over all processes.
     probe_inside: u64,
     probe_outside: u64,
+    counting: u64,
     /// `None` once a process does not know it.
     cpu_ns: Option<i64>,
     modules: BTreeSet<Module>,
@@ -157,6 +158,7 @@ impl Part {
         let cost = |ticks: f64| (ticks * 1e12 / profile.ticks_per_second as f64).round() as u64;
         self.probe_inside = self.probe_inside.wrapping_add(cost(profile.probe_cost.inside).wrapping_mul(profile.processes));
         self.probe_outside = self.probe_outside.wrapping_add(cost(profile.probe_cost.outside).wrapping_mul(profile.processes));
+        self.counting = self.counting.wrapping_add(cost(profile.probe_cost.counting).wrapping_mul(profile.processes));
         self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
         self.modules.extend(profile.modules.iter().cloned());
         for (index, function) in profile.functions.iter().enumerate() {
@@ -205,6 +207,7 @@ impl Part {
         self.paused = self.paused.wrapping_add(clock.ticks(other.paused));
         self.probe_inside = self.probe_inside.wrapping_add(other.probe_inside);
         self.probe_outside = self.probe_outside.wrapping_add(other.probe_outside);
+        self.counting = self.counting.wrapping_add(other.counting);
         self.modules.extend(other.modules.iter().cloned());
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
@@ -240,6 +243,7 @@ impl Part {
             max_nodes: self.max_nodes,
             probe_inside: each(self.probe_inside),
             probe_outside: each(self.probe_outside),
+            counting: each(self.counting),
             clock,
             cpu_ns: self.cpu_ns,
         };

@@ -27,6 +27,16 @@ impl Statistics {
         Self { first: ticks.max(0), min: 0, max: 0, count: 0, buckets: [0; BUCKETS] }
     }
 
+    /// Adds a call that is not the first. `shift` is the histogram's.
+    pub(crate) fn add_call(&mut self, ticks: i64, shift: u32) {
+        self.min = if self.count == 0 { ticks } else { self.min.min(ticks) };
+        self.max = self.max.max(ticks);
+        self.count = self.count.saturating_add(1);
+        if let Some(calls) = self.buckets.get_mut(profile_format::bucket(ticks.max(0) as u64 >> shift.min(63))) {
+            *calls = calls.saturating_add(1);
+        }
+    }
+
     /// Adds the statistics of another path.
     pub fn add(&mut self, other: &Self) {
         self.first = self.first.max(other.first);

@@ -82,8 +82,8 @@ impl Header {
         let (histogram_shift, event_shift) = (reader.u32()?.min(63), reader.u32()?.min(63));
         let (paused_ticks, cpu_ns) = (reader.i64()?.max(0), Some(reader.i64()?).filter(|cpu| *cpu >= 0));
         let (is_merged, processes) = (known.has(HeaderFlags::MERGED), reader.u64()?.max(1));
-        // A header may be cut off before it, and that of a merged file has another meaning there.
-        let place = bytes.get(layout::COUNTING_AT..size).filter(|_| !is_merged).unwrap_or_default();
+        // A header may be cut off before it.
+        let place = bytes.get(layout::COUNTING_AT..size).unwrap_or_default();
         let counting = Cursor::new(place, layout::COUNTING_AT).positive().unwrap_or_default();
         let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
         Ok(Self {
@@ -160,6 +160,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) max_nodes: u32,
     pub(crate) probe_inside: f64,
     pub(crate) probe_outside: f64,
+    pub(crate) counting: f64,
     pub(crate) clock: Timebase,
     pub(crate) cpu_ns: Option<i64>,
 }
@@ -201,6 +202,7 @@ impl MergedHeader<'_> {
             (layout::TIME_AT, self.start_time),
             (layout::PROBE_INSIDE_AT, self.probe_inside.to_bits()),
             (layout::PROBE_OUTSIDE_AT, self.probe_outside.to_bits()),
+            (layout::COUNTING_AT, self.counting.to_bits()),
             (layout::PAUSED_AT, self.paused as u64),
             (layout::CPU_AT, self.cpu_ns.unwrap_or(-1) as u64),
             (layout::PROCESSES_AT, self.processes),

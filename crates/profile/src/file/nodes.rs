@@ -1,12 +1,14 @@
 //! Chunks of nodes, and the contents of their slots.
 
-use profile_format::{NodeFlags, async_record, chunk, frame, node, tree};
+use std::array;
+
+use profile_format::{NodeFlags, async_record, chunk, few_calls, frame, node, tree};
 
 use super::{
     chunks::{Chunk, Slots},
     cursor::{i64_at, u32_at, u64_at},
 };
-use crate::error::Error;
+use crate::{error::Error, statistics::Statistics};
 
 /// The least alignment of a chunk in the program's memory.
 const ALIGNMENT: u64 = 64;
@@ -52,6 +54,7 @@ pub(crate) enum Slot {
     Root,
     Frame(Frame),
     Async(AsyncRecord),
+    FewCalls(FewCalls),
     Empty,
 }
 
@@ -98,6 +101,23 @@ pub(crate) struct AsyncRecord {
     pub(crate) steps: i64,
     /// Ticks of the path's first call, if it ended in this tree; no sum.
     pub(crate) first: i64,
+}
+
+/// The times of a node's few calls, in ticks.
+pub(crate) struct FewCalls {
+    pub(crate) first: i64,
+    times: [i64; few_calls::MOST],
+    /// The number of `times`.
+    count: usize,
+}
+
+impl FewCalls {
+    /// Returns the times as statistics. `shift` is the histogram's.
+    pub(crate) fn statistics(&self, shift: u32) -> Statistics {
+        let mut statistics = Statistics::of_first(self.first);
+        self.times.iter().take(self.count).for_each(|ticks| statistics.add_call(*ticks, shift));
+        statistics
+    }
 }
 
 impl AsyncRecord {
@@ -172,6 +192,14 @@ impl Slot {
                 faulted: i64_at(slot, async_record::FAULTED_AT),
                 steps: i64_at(slot, async_record::STEPS_AT),
                 first: i64_at(slot, async_record::FIRST_AT),
+            });
+        }
+        if flags.has(NodeFlags::FEW_CALLS) {
+            let time = |at| i64_at(slot, at).max(0);
+            return Self::FewCalls(FewCalls {
+                first: time(few_calls::FIRST_AT),
+                times: array::from_fn(|call| time(few_calls::TIMES_AT + 8 * call)),
+                count: u64_at(slot, few_calls::COUNT_AT).min(few_calls::MOST as u64) as usize,
             });
         }
         match u64_at(slot, node::METHOD_ID_AT) {

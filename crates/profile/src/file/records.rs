@@ -15,7 +15,7 @@ use super::{
     phases::{DetailsChunk, PhaseChunk, PhaseDetails},
     statistics::StatisticsChunk,
 };
-use crate::{error::Error, model::Mode};
+use crate::{error::Error, model::Mode, statistics::Statistics};
 
 /// All records of a file.
 pub(crate) struct Records<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct Records<'a> {
     pub(crate) nodes: Vec<NodeChunk<'a>>,
     /// The same chunks by address.
     nodes_by_address: ByAddress,
-    pub(crate) statistics: Vec<StatisticsChunk<'a>>,
+    statistics: Vec<StatisticsChunk<'a>>,
     statistics_by_address: ByAddress,
     pub(crate) names: Names,
     /// Method ids, and the number of calls of each.
@@ -136,8 +136,8 @@ impl<'a> Records<'a> {
     /// Returns the duration of a node's first call, if known.
     pub(crate) fn first_of(&self, raw: &RawNode) -> Option<i64> {
         let is_timed = matches!(self.header.mode, Mode::Exact | Mode::Trace);
-        match Some(raw.statistics).filter(|address| *address != 0).and_then(|address| self.statistics_of(address)) {
-            Some((chunk, slot)) => Some(self.statistics.get(chunk)?.slot(slot)?.first),
+        match self.statistics_of(raw.statistics) {
+            Some(statistics) => Some(statistics.first),
             None if raw.async_record != 0 => match self.node_slot(raw.async_record) {
                 Some(Slot::Async(record)) if record.first > 0 => Some(record.first),
                 _ => None,
@@ -162,9 +162,24 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// Returns the chunk of statistics and the slot with this address.
-    pub(crate) fn statistics_of(&self, address: u64) -> Option<(usize, usize)> {
-        let chunk = self.statistics_by_address.before(address)?;
-        Some((chunk, self.statistics.get(chunk)?.0.index_of(address)?))
+    /// Returns the statistics at an address, which is 0 in a node without.
+    pub(crate) fn statistics_of(&self, address: u64) -> Option<Statistics> {
+        if let Some((chunk, slot)) = self.statistics_slot(address) {
+            return chunk.slot(slot);
+        }
+        match self.node_slot(address)? {
+            Slot::FewCalls(few) => Some(few.statistics(self.header.histogram_shift)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether there are statistics at an address.
+    pub(crate) fn has_statistics(&self, address: u64) -> bool {
+        self.statistics_slot(address).is_some() || matches!(self.node_slot(address), Some(Slot::FewCalls(_)))
+    }
+
+    fn statistics_slot(&self, address: u64) -> Option<(&StatisticsChunk<'a>, usize)> {
+        let chunk = self.statistics.get(self.statistics_by_address.before(address)?)?;
+        Some((chunk, chunk.0.index_of(address)?))
     }
 }

@@ -95,7 +95,7 @@ impl Trees {
             // The calls that were timed before are too few, and too early, for percentiles.
             let first = records.first_of(raw);
             first.iter().for_each(|first| add_statistics(&mut self.statistics, function, &Statistics::of_first(*first)));
-        } else if raw.statistics != 0 && records.statistics_of(raw.statistics).is_some() {
+        } else if records.has_statistics(raw.statistics) {
             histograms.push((function as u32, raw.statistics));
         } else if let Some(first) = records.first_of(raw) {
             add_statistics(&mut self.statistics, function, &Statistics::of_first(first));
@@ -107,8 +107,7 @@ impl Trees {
         let sum = |part: &[(u32, u64)]| {
             let mut sums = ByFunction::new();
             for (function, address) in part {
-                let place = records.statistics_of(*address);
-                let found = place.and_then(|(chunk, slot)| records.statistics.get(chunk)?.slot(slot));
+                let found = records.statistics_of(*address);
                 found.iter().for_each(|found| add_statistics(&mut sums, *function as usize, found));
             }
             sums
