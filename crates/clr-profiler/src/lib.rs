@@ -28,6 +28,11 @@ mod profile_file;
 mod profiler;
 mod resolve;
 mod rewriting;
+#[cfg(target_os = "linux")]
+mod sampler;
+#[cfg(not(target_os = "linux"))]
+#[path = "sampler/refused.rs"]
+mod sampler;
 mod settings;
 mod signature;
 mod types;

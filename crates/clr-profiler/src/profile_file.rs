@@ -451,6 +451,13 @@ pub(crate) fn set_cost(inside: f64, outside: f64, clock: f64) {
 
 const COST_OF_CLOCK_AT: usize = layout::PROBE_OUTSIDE_AT + 8;
 
+/// Records what the file's values are: one of `profile::layout::MODE_CPU` and the like.
+pub(crate) fn set_mode(mode: u32) {
+    if let Some(profile) = profile().as_ref() {
+        header_u32(profile.header, layout::MODE_AT).store(mode, Relaxed);
+    }
+}
+
 /// Sets and clears flags.
 pub(crate) fn change_flags(set: u32, clear: u32) {
     if let Some(profile) = profile().as_ref() {

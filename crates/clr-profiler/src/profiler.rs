@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use instrument::live::Sampling;
+
 use crate::{
     api::mask,
     attached,
@@ -18,7 +20,7 @@ use crate::{
     info::Runtime,
     modules::Rules,
     profile_file::{self, Start},
-    rewriting, settings,
+    rewriting, sampler, settings,
 };
 
 /// `Initialize`: reports the result to the launcher. The program runs in any case.
@@ -46,6 +48,9 @@ pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
 fn begin(object: *mut c_void) -> Result<String, String> {
     let runtime = checked(object)?;
     let (options, captured) = (settings::options()?, settings::captured()?);
+    if let Some(sampling) = settings::sampling()? {
+        return sample(runtime, sampling);
+    }
     let rules = Rules::new(options, settings::all_assemblies());
     let tracker = settings::tracker();
     let why_hooks = tracker.as_ref().and_then(|_| rewriting::why_not(runtime));
@@ -80,6 +85,20 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     // Without this thread, the file is updated only at the end.
     let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_house);
     Ok(status)
+}
+
+/// Records samples, without probes.
+fn sample(runtime: Runtime, sampling: Sampling) -> Result<String, String> {
+    let (path, _) = make_profile(runtime, false)?;
+    sampler::start(runtime, sampling, settings::max_nodes()).inspect_err(|_| {
+        // Nothing is in it.
+        let _ = std::fs::remove_file(&path);
+    })?;
+    let (low, high) = sampler::EVENTS;
+    runtime.set_event_mask(low, high).ok_or("the runtime refuses the events")?;
+    let watch = std::thread::Builder::new().name("ilinst".into()).spawn(|| sampler::run(|| false));
+    watch.map_err(|error| format!("no thread can be started: {error}"))?;
+    Ok(format!("{} {}", instrument::live::SAMPLING, path.display()))
 }
 
 /// Creates the profile's file; returns its path and start time.
@@ -174,6 +193,7 @@ pub(crate) fn end() {
     if rewriting::is_on() || attached::end_program() {
         return;
     }
+    sampler::stop();
     IS_ENDED.store(true, Relaxed);
     look(true);
     call_tree::searches::end_all();

@@ -36,6 +36,7 @@ mod report;
 mod response_file;
 mod restore;
 mod run;
+mod sampling;
 mod snapshot;
 mod symbols;
 mod terminal;

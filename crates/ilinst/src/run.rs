@@ -30,6 +30,7 @@ use crate::{
     arguments::{WeaveArgs, Weaving},
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
     instrument::{NOTHING_TO_WEAVE, why_nothing},
+    sampling::SampleArgs,
     terminal::complain,
     text::count,
 };
@@ -44,6 +45,9 @@ pub(crate) struct Opts {
 
     #[command(flatten)]
     weave: WeaveArgs,
+
+    #[command(flatten)]
+    sample: SampleArgs,
 
     /// Instrument the program's own folder, and restore it when the program has ended; otherwise a copy is run
     #[arg(long)]
@@ -92,6 +96,8 @@ Examples:
   ilinst run --live -- dotnet app.dll              in memory
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll
+  ilinst run --sample -- dotnet app.dll            samples instead of probes
+  ilinst run --sample --wall --tree -- dotnet app.dll
 
 Your program runs as usual: same arguments, environment, working directory, stdin, signals, stdout and exit code. ilinst prints \
 its report to stderr.
@@ -105,6 +111,11 @@ impl Opts {
     /// Whether single calls are kept.
     fn captures_calls(&self) -> bool {
         self.weave.selection.capture.is_some_and(|captured| captured.calls)
+    }
+
+    /// Whether the CLR profiler records.
+    fn is_live(&self) -> bool {
+        self.live || self.sample.sampling().is_some()
     }
 
     /// Whether this is one of the programs of `dotnet test`, which are reported together.
@@ -124,7 +135,7 @@ impl Opts {
         {
             return self.run_sdk(kind);
         }
-        if self.live {
+        if self.is_live() {
             return self.run_live();
         }
         let signals = Signals::take_over()?;

@@ -120,6 +120,13 @@ impl Profile {
                 0 => "times are from a sampler, which takes one sample a millisecond".into(),
                 samples => format!("times are from {}, one a millisecond", counted(samples as u64, "sample")),
             }),
+            Mode::Cpu | Mode::Wall => {
+                let samples = self.sum(SampleType::SAMPLES);
+                let period = self.milliseconds(wall) / samples.max(1) as f64;
+                let what = if self.mode == Mode::Cpu { "CPU time" } else { "elapsed time" };
+                let samples = counted(samples.max(0) as u64, "sample");
+                limits.push(format!("times are from {samples} of {what}, one every {period:.1} ms; calls are not counted"));
+            }
             Mode::Count => limits.push("only calls were counted (ILINST_MODE=count): there are no times and no callers".into()),
             Mode::Exact | Mode::Trace if self.ticks_per_second < COARSE_CLOCK => {
                 limits.push(format!("the clock ticks every {} ns", 1_000_000_000 / self.ticks_per_second));

@@ -150,6 +150,22 @@ pub enum Mode {
     Count,
     /// As exact, and the beginning and end of each call are recorded.
     Trace,
+    /// A sampler measures CPU time, without probes. Calls are not counted.
+    Cpu,
+    /// A sampler measures elapsed time, without probes. Calls are not counted.
+    Wall,
+}
+
+impl Mode {
+    /// Returns whether a sampler measured the times.
+    pub fn has_samples(self) -> bool {
+        matches!(self, Self::Sampled | Self::Cpu | Self::Wall)
+    }
+
+    /// Returns whether calls were counted.
+    pub fn has_calls(self) -> bool {
+        !matches!(self, Self::Cpu | Self::Wall)
+    }
 }
 
 /// The clock that times are read from.

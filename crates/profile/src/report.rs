@@ -3,7 +3,7 @@
 pub use crate::{metric::SortBy, row::Row};
 use crate::{
     metric::{Metric, Ranked, rank},
-    model::{Mode, Notes, Profile, SampleType},
+    model::{Notes, Profile, SampleType},
 };
 
 impl Ranked for Row<'_> {
@@ -86,7 +86,7 @@ impl Profile {
             exceptions: at(&sums.exceptions) as u64,
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),
-            samples: (self.mode == Mode::Sampled).then(|| at(&sums.samples) as u64),
+            samples: self.mode.has_samples().then(|| at(&sums.samples) as u64),
             mostly_probe: own_probes > own || probes > total,
             muted: notes.is_muted,
         }

@@ -116,6 +116,8 @@ impl Header {
             1 if !is_first => Mode::Sampled,
             2 if !is_first => Mode::Count,
             3 if !is_first => Mode::Trace,
+            layout::MODE_CPU if !is_first => Mode::Cpu,
+            layout::MODE_WALL if !is_first => Mode::Wall,
             code => return Err(reader.unknown("mode", code)),
         };
         let mut header = Self {
@@ -222,6 +224,8 @@ impl MergedHeader<'_> {
             Mode::Sampled => 1,
             Mode::Count => 2,
             Mode::Trace => 3,
+            Mode::Cpu => layout::MODE_CPU,
+            Mode::Wall => layout::MODE_WALL,
         };
         let mut header = vec![0; layout::BLOCK];
         header.iter_mut().zip(MAGIC).for_each(|(byte, magic)| *byte = *magic);

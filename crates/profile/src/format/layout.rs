@@ -30,6 +30,10 @@ pub const TIME_AT: usize = 56;
 pub const MAX_NODES_AT: usize = 64;
 /// u32.
 pub const MODE_AT: usize = 68;
+/// At [`MODE_AT`]: samples of CPU time, without probes.
+pub const MODE_CPU: u32 = 4;
+/// At [`MODE_AT`]: samples of elapsed time, without probes.
+pub const MODE_WALL: u32 = 5;
 /// f64, in ticks.
 pub const PROBE_INSIDE_AT: usize = 72;
 /// f64, in ticks.

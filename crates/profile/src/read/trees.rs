@@ -277,7 +277,7 @@ impl Builder<'_, '_> {
                 // A call cannot start before its caller; an earlier start was being changed.
                 let start = sums.start.max(start_of_caller).max(first);
                 sums.open += 1;
-                if self.records.header.mode != Mode::Sampled {
+                if !self.records.header.mode.has_samples() {
                     sums.total = sums.total.saturating_add(end.saturating_sub(start).max(0));
                 }
             }
@@ -410,7 +410,7 @@ impl Tree {
             if let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) {
                 probes[caller] += outside * calls;
                 unsure[caller] += VARIES_BY[1] * outside * calls;
-                if header.mode != Mode::Sampled {
+                if !header.mode.has_samples() {
                     wall[caller] = wall[caller].saturating_sub(sums.total.saturating_sub(sums.detached));
                 }
             }
@@ -432,8 +432,14 @@ impl Tree {
         let mut values = vec![list(|sums| sums.calls), list(|sums| sums.leaves), list(|sums| sums.open)];
         if header.version > 1 {
             let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
-            let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
-            let waiting: Vec<i64> = waiting.collect();
+            let waiting: Vec<i64> = if header.mode == Mode::Wall {
+                // What a sampled thread did not run, it waited.
+                let ticks = |ns: i64| (i128::from(ns) * i128::from(header.ticks_per_second) / 1_000_000_000) as i64;
+                self.sums.iter().zip(&wall).map(|(sums, wall)| wall.saturating_sub(ticks(sums.cpu)).max(0)).collect()
+            } else {
+                let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
+                waiting.collect()
+            };
             let mut own = vec![0; wall.len()];
             for (index, node) in self.nodes.iter().enumerate().rev() {
                 let (wall, waiting) = (wall[index], waiting[index]);
@@ -452,7 +458,7 @@ impl Tree {
             values.push(wall);
         }
         if header.version > 1 {
-            let is_sampled = header.mode == Mode::Sampled;
+            let is_sampled = header.mode.has_samples();
             values.extend([
                 list(|sums| sums.exceptions),
                 of_async(|record| record.latency.max(0)),

@@ -190,7 +190,7 @@ impl Profile {
     }
 
     pub(super) fn is_sampled(&self) -> bool {
-        self.mode == crate::model::Mode::Sampled
+        self.mode.has_samples()
     }
 }
 
