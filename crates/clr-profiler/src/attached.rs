@@ -15,7 +15,7 @@ use std::{
 };
 
 use ecma335::{Table, Token};
-use instrument::live;
+use instrument::live::{self, Sampling};
 use weave::{NativeProbes, Reason, Tracker, Weave};
 
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
     info::{COLLECTIBLE, Id, Runtime},
     modules::{Loaded, Rules},
     profile_file::{self, Pieces},
-    profiler, rewriting, settings,
+    profiler, rewriting, sampler, settings,
 };
 
 // Receives later attach requests: a runtime that has used ReJIT never unloads a profiler.
@@ -43,6 +43,9 @@ use closed::Door;
 use pipe::Door;
 #[cfg(target_os = "linux")]
 use unnamed::Door;
+
+/// The events of an attachment that instruments methods.
+const EVENTS: (u32, u32) = (mask::MODULE_LOADS | mask::JIT_COMPILATION | mask::ENABLE_REJIT, 0);
 
 /// A method as ReJIT identifies it: its module id and its token.
 type Method = (Id, u32);
@@ -95,8 +98,9 @@ pub(crate) fn start(runtime: *mut c_void, data: &[u8]) -> HResult {
     settings::give(data);
     let session = || {
         let runtime = profiler::checked(runtime)?;
-        let events = mask::MODULE_LOADS | mask::JIT_COMPILATION | mask::ENABLE_REJIT;
-        runtime.set_event_mask(events, 0).ok_or("the runtime does not compile methods anew")?;
+        // Without ReJIT, the runtime detaches the profiler afterwards.
+        let (low, high) = if settings::sampling()?.is_some() { sampler::EVENTS } else { EVENTS };
+        runtime.set_event_mask(low, high).ok_or("the runtime does not compile methods anew")?;
         pin();
         Session::new(runtime)
     };
@@ -152,7 +156,12 @@ impl Session {
     }
 
     fn once(mut self) -> Result<String, String> {
-        let result = self.weave().and_then(|(methods, skipped)| Ok(self.record(&methods)? + &skipped)).map_err(|error| {
+        let result = match settings::sampling() {
+            Ok(None) => self.weave().and_then(|(methods, skipped)| Ok(self.record(&methods)? + &skipped)),
+            Ok(Some(sampling)) => self.sample(sampling),
+            Err(error) => Err(error),
+        };
+        let result = result.map_err(|error| {
             let pieces = end().or_else(|| profile_file::end(clock::now()));
             pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
             let _ = std::fs::remove_file(&self.profile);
@@ -163,6 +172,29 @@ impl Session {
             state.result = result.as_ref().map_or_else(Clone::clone, |refused| format!("{}{refused}", live::DETACHED));
         }
         result
+    }
+
+    /// Records samples for the requested time.
+    fn sample(&self, sampling: Sampling) -> Result<String, String> {
+        let (low, high) = sampler::EVENTS;
+        let refused = "the runtime refuses the events";
+        // A runtime that has used ReJIT keeps it. This sets nothing new after a first attachment.
+        let (keep, _) = EVENTS;
+        let set = self.runtime.set_event_mask(low, high).or_else(|| self.runtime.set_event_mask(low | keep, high));
+        set.ok_or(refused)?;
+        sampler::start(self.runtime, sampling, settings::max_nodes())?;
+        IS_ON.store(true, Relaxed);
+        {
+            let _held = hold_modules();
+            sampler::add_compiled(self.runtime);
+        }
+        let until = Instant::now() + settings::duration();
+        settings::report(live::SAMPLING);
+        sampler::run(|| Instant::now() >= until || settings::is_stopped() || !IS_ON.load(Relaxed));
+        let pieces = end();
+        // SAFETY: the sampler's thread alone writes to the profile, and this is the thread.
+        pieces.into_iter().for_each(|pieces| unsafe { pieces.unmap() });
+        Ok(String::new())
     }
 
     /// Instruments the loaded modules and reports skipped ones. Collectible modules are skipped: the runtime
@@ -279,6 +311,7 @@ fn end() -> Option<Pieces> {
     if !IS_ON.swap(false, Relaxed) {
         return None;
     }
+    sampler::stop();
     call_tree::end_session();
     profile_file::end(clock::now())
 }

@@ -86,6 +86,7 @@ pub(crate) fn is_on() -> bool {
 /// Begins to record into the profile that was created.
 pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Result<(), String> {
     signal::install()?;
+    code::clear();
     profile_file::set_mode(if sampling.wall { profile::layout::MODE_WALL } else { profile::layout::MODE_CPU });
     *RUNTIME.lock().unwrap_or_else(PoisonError::into_inner) = Some(runtime);
     let new = Session {

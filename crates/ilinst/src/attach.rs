@@ -17,6 +17,7 @@ use crate::{
     duration,
     failure::Failure,
     run::{Profiles, Reporting, Temporary},
+    sampling::SampleArgs,
     terminal::complain,
 };
 
@@ -39,6 +40,9 @@ pub(crate) struct Opts {
     weave: WeaveArgs,
 
     #[command(flatten)]
+    sample: SampleArgs,
+
+    #[command(flatten)]
     reporting: Reporting,
 }
 
@@ -46,6 +50,8 @@ const EXAMPLES: &str = "\
 Examples:
   ilinst attach 4711 --include 'Shop.*' --for 30s
   ilinst attach 4711 --for 2m --tree
+  ilinst attach 4711 --sample --for 30s
+  ilinst attach 4711 --sample --wall --for 10s --threads --tree
 
 Methods of all loaded assemblies are instrumented in memory; no file changes. A call that is already running is not recorded. Ctrl-C ends \
 the recording early.
@@ -84,6 +90,10 @@ impl Opts {
 
     fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
         let weaving = self.weave.resolve(&[])?;
+        let sampling = self.sample.sampling();
+        if sampling.is_some() {
+            SampleArgs::refuse_options(&weaving)?;
+        }
         if let Some(option) = NOT_APPLICABLE.into_iter().find(|option| weaving.is_given(&format!("--{option}"))) {
             let text = format_args!("--{option} does not apply to attach, which records calls and times of methods in memory");
             return Err(Failure::usage(text).into());
@@ -118,6 +128,7 @@ impl Opts {
             (live::VERSION, env!("CARGO_PKG_VERSION").to_owned()),
             (live::DURATION, self.duration.as_millis().to_string()),
             (live::STATUS, status.path().display().to_string()),
+            (live::SAMPLE, sampling.map(|sampling| sampling.to_string()).unwrap_or_default()),
         ];
         said.push((live::OUTPUT, profiles.absolute()?.display().to_string()));
         let data: String = said.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -130,7 +141,8 @@ impl Opts {
         };
         signals.release();
         if !self.reporting.quiet {
-            complain(format_args!("process {}: {}", self.process, in_words(&result)));
+            let text = if sampling.is_some() { sampled_in_words(&result) } else { in_words(&result) };
+            complain(format_args!("process {}: {text}", self.process));
         }
         self.reporting.show(self.reporting.read(&profiles, self.process), &profiles, false);
         Ok(Ended::InOrder)
@@ -143,12 +155,14 @@ impl Opts {
         let (mut seen, mut is_told, mut is_stopped, mut is_warned) = (Instant::now(), false, false, false);
         loop {
             let said = said_by(status, self.process)?;
-            if let Some(methods) = said.strip_prefix(live::WOVEN) {
+            let begun = said.strip_prefix(live::WOVEN).map(|methods| format!("{methods} methods instrumented"));
+            let begun = begun.or_else(|| said.starts_with(live::SAMPLING).then(|| " samples are taken".to_owned()));
+            if let Some(begun) = begun {
                 if !is_told {
                     end = Instant::now() + self.duration + PATIENCE;
                     if !self.reporting.quiet {
                         complain(format_args!(
-                            "process {}:{methods} methods instrumented, for {:?}",
+                            "process {}:{begun}, for {:?}",
                             self.process, self.duration
                         ));
                     }
@@ -270,6 +284,12 @@ fn in_words(said: &str) -> String {
     } else {
         said.to_owned()
     }
+}
+
+/// The profiler's final status after samples.
+fn sampled_in_words(said: &str) -> String {
+    let is_done = said.starts_with(live::DETACHED) || said.starts_with(live::STAYS);
+    if is_done { "no more samples are taken".to_owned() } else { said.to_owned() }
 }
 
 /// The time that methods stay instrumented.

@@ -57,6 +57,11 @@ fn with_compiled<T>(action: impl FnOnce(&mut Compiled) -> T) -> T {
     action(COMPILED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Compiled::default))
 }
 
+/// Forgets all code: of an earlier recording, some may have been freed since.
+pub(super) fn clear() {
+    with_compiled(|compiled| *compiled = Compiled::default());
+}
+
 /// The runtime has compiled a method. Its name is read when a sample needs it.
 pub(super) fn add_compiled(runtime: Runtime, function: Id) {
     if let Some(place) = runtime.function(function) {

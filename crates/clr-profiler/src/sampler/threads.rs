@@ -67,6 +67,16 @@ pub(crate) fn began() {
     }
 }
 
+/// The first signal of a thread comes after a random part of the period: else threads that run for less would have no samples.
+fn first(period: Duration, id: i32) -> Duration {
+    let mut random = [0; 8];
+    // SAFETY: the call writes to the array. Without random bytes, the thread's number has to do.
+    if unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), libc::GRND_NONBLOCK) } != random.len() as isize {
+        random = (id as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
+    }
+    Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
+}
+
 /// Begins to sample all threads, with timers of this period or, without one, by signals of [`Threads::interrupt`].
 pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
@@ -202,8 +212,11 @@ fn timer(id: i32, place: usize, period: Duration) -> Option<libc::timer_t> {
         if libc::timer_create(cpu_clock(id), &mut event, &mut timer) != 0 {
             return None;
         }
-        let time = libc::timespec { tv_sec: period.as_secs() as libc::time_t, tv_nsec: period.subsec_nanos() as libc::c_long };
-        let times = libc::itimerspec { it_interval: time, it_value: time };
+        let time = |time: Duration| libc::timespec {
+            tv_sec: time.as_secs() as libc::time_t,
+            tv_nsec: time.subsec_nanos() as libc::c_long,
+        };
+        let times = libc::itimerspec { it_interval: time(period), it_value: time(first(period, id)) };
         if libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) != 0 {
             libc::timer_delete(timer);
             return None;

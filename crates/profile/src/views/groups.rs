@@ -106,7 +106,11 @@ impl Profile {
     fn group_name(&self, function: &Function, by: GroupBy) -> String {
         let module = self.module_of(function);
         match by {
-            GroupBy::Type => function.type_name().unwrap_or_else(|| "(not known)".into()),
+            GroupBy::Type => match function.type_name() {
+                None => "(not known)".into(),
+                Some(none) if none.is_empty() => "(none)".into(),
+                Some(name) => name,
+            },
             GroupBy::Namespace => match function.namespace() {
                 None => "(not known)".into(),
                 Some("") => "(none)".into(),
