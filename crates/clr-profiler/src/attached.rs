@@ -167,6 +167,10 @@ impl Session {
             let _ = std::fs::remove_file(&self.profile);
             format!("{}{error}", live::FAILED)
         });
+        if matches!(settings::sampling(), Ok(Some(_))) && result.is_ok() {
+            // Nothing is left to be undone: the client need not wait for the runtime to detach the profiler.
+            settings::report(live::DETACHED);
+        }
         // A client that receives the result may attach again at once.
         if let Some(state) = state().as_mut() {
             state.result = result.as_ref().map_or_else(Clone::clone, |refused| format!("{}{refused}", live::DETACHED));

@@ -46,6 +46,11 @@ pub(crate) const EVENTS: (u32, u32) = (mask::THREADS | mask::JIT_COMPILATION | m
 /// The time between two looks at the samples.
 const PERIOD: Duration = Duration::from_millis(20);
 
+/// A thread that has run for less than that since its last sample, in ns, ran the signal handler alone.
+const NOT_RUN: i64 = 20_000;
+/// After so many samples of a waiting thread whose stack could not be walked to its end, the last one is kept.
+const MOST_TRIES: u32 = 3;
+
 /// A recording under way.
 struct Session {
     sampling: Sampling,
@@ -59,6 +64,9 @@ struct Session {
     sample: Sample,
     frames: Vec<u64>,
     looked_at: Option<Instant>,
+    /// The time of elapsed time's last samples, and what they stand for.
+    ticked: Option<Instant>,
+    tick: Duration,
 }
 
 /// What is recorded of a thread.
@@ -68,6 +76,12 @@ struct OfThread {
     name: String,
     is_named: bool,
     cpu: i64,
+    /// Its last path, while it can be taken for the next sample: the thread has waited since.
+    last: Option<Vec<u64>>,
+    /// How often its path was asked for without one that could be kept.
+    tries: u32,
+    /// Whether it ran when it was asked for its path.
+    was_running: bool,
 }
 
 static SESSION: Mutex<Option<Session>> = Mutex::new(None);
@@ -99,6 +113,8 @@ pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Res
         sample: Sample::default(),
         frames: Vec::new(),
         looked_at: None,
+        ticked: None,
+        tick: sampling.period(),
     };
     new.publish_code();
     *session() = Some(new);
@@ -135,9 +151,10 @@ pub(crate) fn forget(module: Id) {
 pub(crate) fn run(is_over: impl Fn() -> bool) {
     let sampling = session().as_ref().map(|session| session.sampling);
     let Some(sampling) = sampling else { return };
-    threads::start(Some(sampling.period()));
+    threads::start(Some(sampling.period()).filter(|_| !sampling.wall));
+    let period = if sampling.wall { sampling.period() } else { PERIOD };
     while is_on() && !is_over() {
-        std::thread::sleep(PERIOD);
+        std::thread::sleep(period);
         if let Some(threads) = threads::all().as_mut() {
             threads.scan_at_times();
         }
@@ -161,6 +178,13 @@ pub(crate) fn stop() {
     signal::set_on(false);
 }
 
+/// The sampled threads by place, with their ids; 0 for ended ones.
+fn sampled() -> Vec<(usize, &'static signal::Thread, i32)> {
+    let all = threads::all();
+    let all = all.iter().flat_map(|threads| threads.list()).enumerate();
+    all.map(|(place, sampled)| (place, sampled.thread, sampled.id)).collect()
+}
+
 impl Session {
     fn look(&mut self) {
         if self.names.take_changes() {
@@ -168,6 +192,9 @@ impl Session {
             self.publish_code();
         }
         self.drain();
+        if self.sampling.wall {
+            self.tick();
+        }
         if self.looked_at.is_none_or(|last| last.elapsed() >= Duration::from_millis(500)) {
             self.look_at_threads();
             profiler::look(true);
@@ -176,18 +203,15 @@ impl Session {
     }
 
     fn publish_code(&self) {
-        signal::set_code(Table { code: self.names.maps().code(), replacements: Names::replacements() });
+        let [replacements, replaced] = Names::replacements();
+        signal::set_code(Table { code: self.names.maps().code(), replacements, replaced });
     }
 
     /// Reads all samples that were taken so far.
     fn drain(&mut self) {
-        let places: Vec<(usize, &'static signal::Thread, i32)> = threads::all().as_ref().map_or_else(Vec::new, |threads| {
-            let all = threads.list().iter().enumerate();
-            all.map(|(place, sampled)| (place, sampled.thread, sampled.id)).collect()
-        });
         let mut has_new_code = false;
         let mut sample = std::mem::take(&mut self.sample);
-        for (place, thread, id) in places {
+        for (place, thread, id) in sampled() {
             while thread.ring.next(&mut sample) {
                 has_new_code |= sample.end == Some(End::UnknownCode);
                 self.record(place, thread, &sample);
@@ -224,25 +248,17 @@ impl Session {
     /// Adds a sample to the paths of its thread.
     fn record(&mut self, place: usize, thread: &signal::Thread, sample: &Sample) {
         self.frames.clear();
-        let mut last = None;
         for (index, address) in sample.addresses.iter().enumerate() {
             // A return address may lie behind the last instruction of the caller.
             let found = self.names.at(if index == 0 { *address } else { address.saturating_sub(1) });
-            // A method that on-stack replacement compiled, and its first version, are one call.
-            let is_same = last == Some(found.method_id) && Names::is_replacement(sample.addresses[index - 1]);
-            if !is_same {
-                self.frames.push(found.method_id);
-            }
-            last = Some(found.method_id);
+            self.frames.push(found.method_id);
             if index == 0
                 && let Some(start) = found.start
                 && let Some(caller) = caller_of_leaf(*address, start, &sample.top)
                 && sample.addresses.get(1) != Some(&caller)
                 && self.names.maps().at(caller).is_some_and(|mapping| mapping.is_executable)
             {
-                let caller = self.names.at(caller - 1);
-                self.frames.push(caller.method_id);
-                last = Some(caller.method_id);
+                self.frames.push(self.names.at(caller - 1).method_id);
             }
         }
         if sample.end == Some(End::Cut) {
@@ -250,16 +266,59 @@ impl Session {
             self.frames.push(cut);
         }
         let id = thread.id.load(Relaxed);
-        if !self.of_threads.contains_key(&place) {
-            let Some(paths) = self.paths_for_thread() else { return };
-            let mut of_thread = OfThread { id, paths, name: String::new(), is_named: false, cpu: 0 };
-            of_thread.look();
-            self.of_threads.insert(place, of_thread);
+        if !self.add_thread(place, id) {
+            return;
         }
         let Some(of_thread) = self.of_threads.get_mut(&place) else { return };
         let ns = i64::try_from(self.sampling.period().as_nanos()).unwrap_or(i64::MAX).saturating_mul(sample.weight as i64);
-        let value = Value { samples: sample.weight as i64, ticks: ns, cpu: ns };
+        let value = if self.sampling.wall {
+            let is_kept = thread.has_stack() && sample.end != Some(End::UnknownCode) || of_thread.tries >= MOST_TRIES;
+            of_thread.tries = if is_kept { 0 } else { of_thread.tries + 1 };
+            of_thread.last = is_kept.then(|| self.frames.clone());
+            Value::of(self.tick, of_thread.was_running)
+        } else {
+            Value { samples: sample.weight as i64, ticks: ns, cpu: ns }
+        };
         of_thread.paths.record(self.frames.iter().rev().copied(), value, &mut self.nodes_left);
+    }
+
+    /// Returns false if the profile has no room for another thread.
+    fn add_thread(&mut self, place: usize, id: i32) -> bool {
+        if self.of_threads.contains_key(&place) {
+            return true;
+        }
+        let Some(paths) = self.paths_for_thread() else { return false };
+        let mut of_thread = OfThread::new(id, paths);
+        of_thread.look();
+        self.of_threads.insert(place, of_thread);
+        true
+    }
+
+    /// Takes a sample of each thread's elapsed time. A thread that has not run since its last sample has the same path still: it is
+    /// not interrupted, as that would end some blocking calls of native code.
+    fn tick(&mut self) {
+        let now = Instant::now();
+        self.tick = self.ticked.replace(now).map_or(self.sampling.period(), |last| now - last);
+        for (place, thread, id) in sampled() {
+            if id == 0 || !self.add_thread(place, id) {
+                continue;
+            }
+            let (Some(of_thread), Some(cpu)) = (self.of_threads.get_mut(&place), threads::cpu_time(id)) else { continue };
+            let has_run = cpu - thread.cpu.load(Relaxed) >= NOT_RUN;
+            let is_asked = thread.is_asked.load(Relaxed);
+            match &of_thread.last {
+                Some(path) if !has_run || is_asked => {
+                    let path = path.iter().rev().copied();
+                    of_thread.paths.record(path, Value::of(self.tick, false), &mut self.nodes_left);
+                }
+                _ if is_asked => {}
+                _ => {
+                    of_thread.was_running = threads::is_running(id);
+                    thread.is_asked.store(true, Relaxed);
+                    threads::interrupt(place, id);
+                }
+            }
+        }
     }
 
     fn paths_for_thread(&mut self) -> Option<Paths> {
@@ -277,6 +336,10 @@ impl Session {
 }
 
 impl OfThread {
+    fn new(id: i32, paths: Paths) -> Self {
+        Self { id, paths, name: String::new(), is_named: false, cpu: 0, last: None, tries: 0, was_running: false }
+    }
+
     /// Notes the thread's CPU time, and its name once it stays the same: new threads have that of their creator at first.
     fn look(&mut self) {
         if let Some(cpu) = threads::cpu_time(self.id) {

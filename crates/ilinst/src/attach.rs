@@ -70,7 +70,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it has to weave what is loaded.
 const UNTIL_WOVEN: Duration = Duration::from_secs(600);
 /// How long a runtime may take to be rid of the profiler that was attached before.
-const UNTIL_RID: Duration = Duration::from_secs(5);
+const UNTIL_RID: Duration = Duration::from_secs(15);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// How often it is seen whether the program is there still.
 const LOOK: Duration = Duration::from_secs(1);
@@ -161,10 +161,7 @@ impl Opts {
                 if !is_told {
                     end = Instant::now() + self.duration + PATIENCE;
                     if !self.reporting.quiet {
-                        complain(format_args!(
-                            "process {}:{begun}, for {:?}",
-                            self.process, self.duration
-                        ));
+                        complain(format_args!("process {}:{begun}, for {:?}", self.process, self.duration));
                     }
                 }
                 is_told = true;

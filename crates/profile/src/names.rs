@@ -107,6 +107,11 @@ impl Function {
         self.display_name() + &self.parameters().map(|types| format!("({types})")).unwrap_or_default()
     }
 
+    /// Returns whether it stands for the functions of a native library that have no symbols.
+    pub(crate) fn is_library(&self) -> bool {
+        self.name.as_ref().is_some_and(|name| name.type_name.is_empty() && !name.method.contains('!'))
+    }
+
     /// Returns its token in its module: `0x06000012`.
     pub fn token(&self) -> String {
         format!("0x{:08x}", self.method_id.token())

@@ -170,7 +170,7 @@ impl Profile {
         };
         let kept = self.kept(is_kept);
         let one_tree = |tree: &CallTree| {
-            let folded = options.fold_recursion.then(|| tree.folded(self.functions.len()));
+            let folded = options.fold_recursion.then(|| tree.folded(&self.recursive()));
             let rows = self.kept_paths(folded.as_ref().unwrap_or(tree), names, &kept);
             Self::in_tree_order(&rows, options.sort, is_shown)
         };

@@ -27,7 +27,7 @@ const MODULE: u8 = 4;
 const KEY_BITS: u32 = 40;
 
 /// A compiled method.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Method {
     OfModule {
         module: Id,
@@ -178,15 +178,17 @@ impl Names {
         has_grown
     }
 
-    /// The methods that on-stack replacement compiled.
-    pub(super) fn replacements() -> Vec<Range<usize>> {
-        with_compiled(|compiled| compiled.replacements.iter().map(|(start, end)| *start..*end).collect())
-    }
-
-    /// Whether an address lies in such a method.
-    pub(super) fn is_replacement(address: usize) -> bool {
-        let is_in = |(_, end): (&usize, &usize)| address < *end;
-        with_compiled(|compiled| compiled.replacements.range(..=address).next_back().is_some_and(is_in))
+    /// The code by on-stack replacement, and all code of the methods that were replaced.
+    pub(super) fn replacements() -> [Vec<Range<usize>>; 2] {
+        with_compiled(|compiled| {
+            let replacements: Vec<Range<usize>> = compiled.replacements.iter().map(|(start, end)| *start..*end).collect();
+            let methods = replacements.iter().filter_map(|range| Some(compiled.ranges.get(&range.start)?.1.clone()));
+            let methods: HashSet<Method> = methods.collect();
+            let of_methods = compiled.ranges.iter().filter(|(_, (_, method))| methods.contains(method));
+            let replaced =
+                if methods.is_empty() { Vec::new() } else { of_methods.map(|(start, (end, _))| *start..*end).collect() };
+            [replacements, replaced]
+        })
     }
 
     /// A module is about to be unloaded.

@@ -1,6 +1,6 @@
 //! The call paths of samples: nodes in the profile's file, a tree for each thread (docs/profile-format.md).
 
-use std::{ptr::null_mut, sync::atomic::Ordering::Release};
+use std::{ptr::null_mut, sync::atomic::Ordering::Release, time::Duration};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -77,6 +77,14 @@ pub(super) struct Value {
     pub(super) samples: i64,
     pub(super) ticks: i64,
     pub(super) cpu: i64,
+}
+
+impl Value {
+    /// The value of one sample of elapsed time.
+    pub(super) fn of(time: Duration, is_running: bool) -> Self {
+        let ns = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        Self { samples: 1, ticks: ns, cpu: if is_running { ns } else { 0 } }
+    }
 }
 
 impl Paths {

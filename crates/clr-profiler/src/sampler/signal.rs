@@ -41,6 +41,8 @@ pub(super) struct Thread {
     pub(super) first_sp: AtomicUsize,
     /// Its CPU time at its last sample, in ns.
     pub(super) cpu: AtomicI64,
+    /// Whether a signal is under way to it.
+    pub(super) is_asked: AtomicBool,
 }
 
 impl Thread {
@@ -52,6 +54,7 @@ impl Thread {
             stack_high: 0.into(),
             first_sp: 0.into(),
             cpu: 0.into(),
+            is_asked: false.into(),
         })
     }
 
@@ -59,6 +62,7 @@ impl Thread {
     pub(super) fn reuse(&self, id: i32) {
         [&self.stack_low, &self.stack_high, &self.first_sp].iter().for_each(|field| field.store(0, Relaxed));
         self.cpu.store(0, Relaxed);
+        self.is_asked.store(false, Relaxed);
         self.id.store(id, Release);
     }
 
@@ -86,8 +90,10 @@ static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) code: Vec<Range<usize>>,
-    /// Methods that on-stack replacement compiled.
+    /// Code by on-stack replacement.
     pub(super) replacements: Vec<Range<usize>>,
+    /// All code of the methods that were replaced.
+    pub(super) replaced: Vec<Range<usize>>,
 }
 
 fn contains(ranges: &[Range<usize>], address: usize) -> bool {
@@ -102,6 +108,10 @@ impl Code for Table {
 
     fn is_replacement(&self, address: usize) -> bool {
         contains(&self.replacements, address)
+    }
+
+    fn is_replaced(&self, address: usize) -> bool {
+        contains(&self.replaced, address)
     }
 }
 
@@ -253,6 +263,7 @@ unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
         }
         (thread, code, registers_of(&*context))
     };
+    thread.is_asked.store(false, Relaxed);
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the time.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
@@ -335,9 +346,9 @@ mod tests {
 
     #[test]
     fn ranges_are_searched() {
-        let table = Table { code: vec![10..20, 20..30, 50..60], replacements: vec![] };
+        let table = Table { code: vec![10..20, 20..30, 50..60], ..Table::default() };
         let found: Vec<usize> = (0..70).filter(|address| table.has(*address)).collect();
         assert_eq!(found, (10..30).chain(50..60).collect::<Vec<_>>());
-        assert!(!table.is_replacement(10));
+        assert!(!table.is_replacement(10) && !table.is_replaced(10));
     }
 }

@@ -174,24 +174,31 @@ impl Threads {
         ended.extend(self.places.keys().filter(|id| !alive.contains(id)));
         ended.into_iter().for_each(|id| self.remove(id));
     }
+}
 
-    /// Has a thread take a sample of itself.
-    pub(super) fn interrupt(place: usize, id: i32) {
-        // `siginfo_t` as the kernel takes it from a sender.
-        #[repr(C)]
-        struct Info {
-            head: [i32; 4],
-            process: i32,
-            user: u32,
-            value: usize,
-            rest: [u64; 12],
-        }
-        let process = std::process::id() as i32;
-        let head = [signal::number(), 0, libc::SI_QUEUE, 0];
-        let info = Info { head, process, user: 0, value: signal::value_of(place), rest: [0; 12] };
-        // SAFETY: the structure has the size and layout of a `siginfo_t`. A thread that has ended is an error.
-        unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, id, signal::number(), &raw const info) };
+/// Has a thread take a sample of itself.
+pub(super) fn interrupt(place: usize, id: i32) {
+    // `siginfo_t` as the kernel takes it from a sender.
+    #[repr(C)]
+    struct Info {
+        head: [i32; 4],
+        process: i32,
+        user: u32,
+        value: usize,
+        rest: [u64; 12],
     }
+    let process = std::process::id() as i32;
+    let head = [signal::number(), 0, libc::SI_QUEUE, 0];
+    let info = Info { head, process, user: 0, value: signal::value_of(place), rest: [0; 12] };
+    // SAFETY: the structure has the size and layout of a `siginfo_t`. A thread that has ended is an error.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, id, signal::number(), &raw const info) };
+}
+
+/// Whether a thread runs, or waits for a processor.
+pub(super) fn is_running(id: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
+    // `42 (name) R ...`; the name may have any characters.
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
 }
 
 /// The name of a thread; empty once it has ended.

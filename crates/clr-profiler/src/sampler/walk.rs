@@ -21,8 +21,10 @@ pub(super) trait Stack {
 /// The address ranges that hold code.
 pub(super) trait Code {
     fn has(&self, address: usize) -> bool;
-    /// Whether the address lies in a method that on-stack replacement compiled: such a method leaves its caller's frame above its own.
+    /// Whether the address lies in code by on-stack replacement.
     fn is_replacement(&self, address: usize) -> bool;
+    /// Whether the address lies in code of a method that on-stack replacement has replaced.
+    fn is_replaced(&self, address: usize) -> bool;
 }
 
 /// The maximum number of frames of a sample.
@@ -66,21 +68,24 @@ pub(super) fn walk(registers: Registers, stack: &impl Stack, code: &impl Code, f
             }
         };
         let Some((at, next, address)) = caller else { return end };
-        found(address);
-        count += 1;
         lowest = at + 2 * WORD;
-        // The replacement's return address leads into the method that it replaces, whose own frame lies above.
-        if code.is_replacement(callee)
-            && let Some((at, address)) = replaced(lowest, next, stack, code)
-        {
-            found(address);
-            count += 1;
-            lowest = at + 2 * WORD;
-            callee = address;
-            frame = next;
-            continue;
-        }
-        callee = address;
+        let is_first = count == 0;
+        count += 1;
+        // A replacement's return address leads into the method that it replaces, whose own frame lies above. If the innermost method
+        // has no frame, the first one is that of its caller.
+        let replaced = if code.is_replaced(address) && (is_first || code.is_replacement(callee)) {
+            replaced(lowest, next, stack, code)
+        } else {
+            None
+        };
+        callee = match replaced {
+            Some((at, caller)) => {
+                lowest = at + 2 * WORD;
+                caller
+            }
+            None => address,
+        };
+        found(callee);
         frame = next;
         if next == 0 {
             return End::Outermost;
@@ -138,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Code from `CODE` on; the first 16 bytes are a replacement.
+    /// Code from `CODE` on. The first 16 bytes are a replacement, of a method at 96.
     struct Ranges;
 
     impl Code for Ranges {
@@ -148,6 +153,10 @@ mod tests {
 
         fn is_replacement(&self, address: usize) -> bool {
             (CODE..CODE + 16).contains(&address)
+        }
+
+        fn is_replaced(&self, address: usize) -> bool {
+            (CODE + 96..CODE + 112).contains(&address)
         }
     }
 
@@ -185,7 +194,15 @@ mod tests {
     fn the_caller_of_a_replaced_method_is_found() {
         // The replacement's frame returns into the method that it replaces; that method's frame has the same saved pointer.
         let words = [at(6), CODE + 100, 1, 2, at(6), CODE + 200, 0, CODE + 300, 1];
-        assert_eq!(walked(&words, CODE + 4, at(0)), (vec![100, 200, 300], End::Outermost));
+        assert_eq!(walked(&words, CODE + 4, at(0)), (vec![200, 300], End::Outermost));
+        // The same, below a method without a frame.
+        assert_eq!(walked(&words, CODE + 50, at(0)), (vec![200, 300], End::Outermost));
+    }
+
+    #[test]
+    fn a_call_of_the_replaced_method_itself_stays() {
+        let words = [at(2), CODE + 30, at(6), CODE + 100, 1, 2, 0, CODE + 300, 1];
+        assert_eq!(walked(&words, CODE + 50, at(0)), (vec![30, 100, 300], End::Outermost));
     }
 
     #[test]
