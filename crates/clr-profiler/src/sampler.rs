@@ -251,7 +251,9 @@ impl Session {
         for (index, address) in sample.addresses.iter().enumerate() {
             // A return address may lie behind the last instruction of the caller.
             let found = self.names.at(if index == 0 { *address } else { address.saturating_sub(1) });
-            self.frames.push(found.method_id);
+            if !(found.is_library && self.frames.last() == Some(&found.method_id)) {
+                self.frames.push(found.method_id);
+            }
             if index == 0
                 && let Some(start) = found.start
                 && let Some(caller) = caller_of_leaf(*address, start, &sample.top)

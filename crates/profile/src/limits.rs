@@ -105,7 +105,8 @@ impl Profile {
             limits.push("times include the cost of recording values (--capture)".into());
         }
         let running = self.running();
-        if let Some(cpu) = self.cpu_ns.filter(|cpu| *cpu > 0 && self.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
+        let cpu = self.cpu_ns.filter(|_| self.mode.has_calls());
+        if let Some(cpu) = cpu.filter(|cpu| *cpu > 0 && self.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
             let times = self.milliseconds(running) * 1e6 / cpu as f64;
             limits.push(format!(
                 "threads show {times:.1} times more running time than CPU time: the machine was busy, or the code waits in calls that \

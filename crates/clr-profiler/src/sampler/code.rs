@@ -118,6 +118,8 @@ pub(super) struct Place {
     pub(super) method_id: u64,
     /// The first address of the compiled method; `None` for native code.
     pub(super) start: Option<usize>,
+    /// Whether it stands for all functions of a library that have no symbols.
+    pub(super) is_library: bool,
 }
 
 /// A module of the runtime.
@@ -178,13 +180,14 @@ impl Names {
         has_grown
     }
 
-    /// The code by on-stack replacement, and all code of the methods that were replaced.
+    /// The code by on-stack replacement, and all other code of the methods that were replaced.
     pub(super) fn replacements() -> [Vec<Range<usize>>; 2] {
         with_compiled(|compiled| {
             let replacements: Vec<Range<usize>> = compiled.replacements.iter().map(|(start, end)| *start..*end).collect();
             let methods = replacements.iter().filter_map(|range| Some(compiled.ranges.get(&range.start)?.1.clone()));
             let methods: HashSet<Method> = methods.collect();
-            let of_methods = compiled.ranges.iter().filter(|(_, (_, method))| methods.contains(method));
+            let is_replaced = |start, method| methods.contains(method) && !compiled.replacements.contains_key(start);
+            let of_methods = compiled.ranges.iter().filter(|(start, (_, method))| is_replaced(*start, method));
             let replaced =
                 if methods.is_empty() { Vec::new() } else { of_methods.map(|(start, (end, _))| *start..*end).collect() };
             [replacements, replaced]
@@ -211,7 +214,7 @@ impl Names {
 
     fn find(&mut self, address: usize) -> Place {
         if let Some((range, method)) = with_compiled(|compiled| compiled.at(address)) {
-            return Place { method_id: self.id_of(&method), start: Some(range.start) };
+            return Place { method_id: self.id_of(&method), start: Some(range.start), is_library: false };
         }
         if self.maps.at(address).is_none() {
             self.refresh();
@@ -224,16 +227,16 @@ impl Names {
                 let starts = self.runtime.code_starts(function);
                 let start = starts.into_iter().filter(|start| *start <= address).max();
                 let method = Method::OfModule { module: place.module, token: place.token };
-                return Place { method_id: self.id_of(&method), start };
+                return Place { method_id: self.id_of(&method), start, is_library: false };
             }
         }
         let native = match mapping {
-            Some(mapping) if mapping.is_library() => self.native(&mapping, address),
+            Some(mapping) if mapping.is_library() => return self.native(&mapping, address),
             Some(mapping) if mapping.path.starts_with("[v") => self.intern(KERNEL, &mapping.path.clone()),
             Some(mapping) if mapping.is_executable => self.intern(RUNTIME, "[runtime stub]"),
             _ => self.intern(RUNTIME, "[unknown]"),
         };
-        Place { method_id: native, start: None }
+        Place { method_id: native, start: None, is_library: true }
     }
 
     fn id_of(&mut self, method: &Method) -> u64 {
@@ -270,8 +273,8 @@ impl Names {
         Some(id)
     }
 
-    /// The id of a native function. Where its library names none, the id of the library.
-    fn native(&mut self, mapping: &Mapping, address: usize) -> u64 {
+    /// A native function. Where its library names none, the library.
+    fn native(&mut self, mapping: &Mapping, address: usize) -> Place {
         let library = self.libraries.entry(Arc::clone(&mapping.path)).or_insert_with(|| {
             let path = mapping.path.strip_suffix(" (deleted)").unwrap_or(&mapping.path);
             let file = path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -280,12 +283,10 @@ impl Names {
             Library { key, symbols: Symbols::read(path), file }
         });
         let offset = (address - mapping.range.start) as u64 + mapping.offset;
-        let name = match library.symbols.at(offset) {
-            Some(symbol) => format!("{}!{symbol}", library.file),
-            None => library.file.clone(),
-        };
-        let key = library.key;
-        self.intern(key, &name)
+        let symbol = library.symbols.at(offset);
+        let name = symbol.map_or_else(|| library.file.clone(), |symbol| format!("{}!{symbol}", library.file));
+        let (key, is_library) = (library.key, symbol.is_none());
+        Place { method_id: self.intern(key, &name), start: None, is_library }
     }
 
     /// The id of a function that has only a name.

@@ -59,7 +59,7 @@ pub(super) fn far_return_word(prologue: &[u8], next: [u8; 2]) -> Option<usize> {
 #[cfg(target_arch = "x86_64")]
 const LONGEST_INSTRUCTION: usize = 15;
 
-/// On arm64 all methods of .NET keep a frame, and the link register has the caller until it is set up.
+/// On arm64 all methods of .NET keep a frame.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn return_word(_code: &[u8], _interrupted: usize) -> Option<usize> {
     None

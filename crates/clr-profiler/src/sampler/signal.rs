@@ -92,7 +92,7 @@ pub(super) struct Table {
     pub(super) code: Vec<Range<usize>>,
     /// Code by on-stack replacement.
     pub(super) replacements: Vec<Range<usize>>,
-    /// All code of the methods that were replaced.
+    /// All other code of the methods that were replaced.
     pub(super) replaced: Vec<Range<usize>>,
 }
 
@@ -275,10 +275,6 @@ unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
     }
     let Some(mut writer) = thread.ring.begin(weight) else { return };
     writer.address(registers.pc);
-    // The link register stands in for the first word of the stack.
-    if registers.lr != 0 && !code.has(registers.pc) {
-        writer.address(registers.lr);
-    }
     let end = walk::walk(registers, &stack, code, &mut |address| writer.address(address));
     let top = (0..super::prologue::TOP_WORDS / 2).map_while(|index| stack.pair(registers.sp + 16 * index));
     writer.end(end, top.flat_map(|(one, other)| [one, other]));
@@ -287,14 +283,14 @@ unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
 #[cfg(target_arch = "x86_64")]
 fn registers_of(context: &libc::ucontext_t) -> Registers {
     let register = |number: c_int| context.uc_mcontext.gregs[number as usize] as usize;
-    Registers { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP), lr: 0 }
+    Registers { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) }
 }
 
 #[cfg(target_arch = "aarch64")]
 fn registers_of(context: &libc::ucontext_t) -> Registers {
     let machine = &context.uc_mcontext;
     let register = |number: usize| machine.regs[number] as usize;
-    Registers { pc: machine.pc as usize, sp: machine.sp as usize, fp: register(29), lr: 0 }
+    Registers { pc: machine.pc as usize, sp: machine.sp as usize, fp: register(29) }
 }
 
 /// This thread's stack from the stack pointer on. Where its end is not known, the kernel reads it.

@@ -6,8 +6,6 @@ pub(super) struct Registers {
     pub(super) pc: usize,
     pub(super) sp: usize,
     pub(super) fp: usize,
-    /// The link register; 0 on processors without one.
-    pub(super) lr: usize,
 }
 
 /// The memory of the interrupted thread's stack.
@@ -49,7 +47,7 @@ pub(super) enum End {
 /// address itself is not passed.
 pub(super) fn walk(registers: Registers, stack: &impl Stack, code: &impl Code, found: &mut impl FnMut(usize)) -> End {
     const WORD: usize = size_of::<usize>();
-    let Registers { pc, sp, fp, .. } = registers;
+    let Registers { pc, sp, fp } = registers;
     let (mut frame, mut lowest, mut callee) = (fp, sp, pc);
     let (mut count, mut searches) = (0, 0);
     let mut end = End::Outermost;
@@ -166,7 +164,7 @@ mod tests {
 
     fn walked(words: &[usize], pc: usize, fp: usize) -> (Vec<usize>, End) {
         let mut found = Vec::new();
-        let registers = Registers { pc, sp: BASE, fp, lr: 0 };
+        let registers = Registers { pc, sp: BASE, fp };
         let end = walk(registers, &Words(words.to_vec()), &Ranges, &mut |address| found.push(address - CODE));
         (found, end)
     }

@@ -21,6 +21,12 @@ impl Opts {
             );
             return Err(Failure::usage(text).into());
         }
+        let is_mono = Path::new(command.get_program()).file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("mono"));
+        if is_mono && self.sample.sampling().is_some() {
+            let text =
+                "--sample needs .NET Core 3.1 or later: Mono has no such profiling API. Use probes: `ilinst run -- mono app.exe`";
+            return Err(Failure::usage(text).into());
+        }
         let folder = match &program {
             Some(program) => fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder()),
             None => env::current_dir()?,

@@ -74,13 +74,13 @@ impl Profile {
             })
             .collect();
         let flat = |what| self.flat_by_function(what);
-        let (calls, exceptions, cpu) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU));
+        let (calls, exceptions, cpu, samples) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU), flat(S::SAMPLES));
         let (wall, waiting, probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
         let (mut own, is_sampled) = (vec![0_i64; rows.len()], self.is_sampled());
         for (function, group) in group_of.iter().enumerate() {
             let Some((group, row)) = group.and_then(|group| Some((group, rows.get_mut(group)?))) else { continue };
             let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
-            row.methods += u64::from(at(&calls) > 0);
+            row.methods += u64::from(at(&calls) > 0 || at(&samples) > 0);
             row.calls = row.calls.saturating_add(at(&calls));
             row.exceptions = row.exceptions.saturating_add(at(&exceptions));
             if is_sampled {
