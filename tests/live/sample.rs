@@ -13,9 +13,7 @@ fn program(work: &Work) -> Option<PathBuf> {
 
 /// `ilinst run --sample` of the program.
 fn sampled(work: &Work, runtime: &Runtime, program: &Path, options: &[&str], arguments: &[&str]) -> Command {
-    let mut command = work.live(runtime, &[&["--sample"], options].concat(), program, arguments);
-    command.env("DOTNET_gcServer", "0");
-    command
+    work.run(runtime, &[&["--sample"], options].concat(), program, arguments)
 }
 
 /// The times of a method with its callees, in percent of all.
@@ -50,7 +48,8 @@ fn short_methods_have_their_share() {
         assert_eq!((profile.mode, profile.sum(SampleType::CALLS)), (Mode::Cpu, 0));
         let samples = profile.sum(SampleType::SAMPLES);
         assert!((400..800).contains(&samples), "{}: {samples} samples of 1.8 s and the start", runtime.name);
-        let all: f64 = ["Short", "Middle", "Long"].map(|phase| share(&profile, SampleType::CPU, &format!("Sample.{phase}"))).iter().sum();
+        let all: f64 =
+            ["Short", "Middle", "Long"].map(|phase| share(&profile, SampleType::CPU, &format!("Sample.{phase}"))).iter().sum();
         for phase in ["Short", "Middle", "Long"] {
             let share = share(&profile, SampleType::CPU, &format!("Sample.{phase}")) * 100.0 / all;
             assert!((share - 100.0 / 3.0).abs() < 3.0, "{}: {phase} has {share} %", runtime.name);
@@ -122,12 +121,10 @@ fn a_running_program_is_sampled_several_times() {
         let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("steps"));
         for name in ["first", "second"] {
             let options = ["--sample", "--for=1h", "--quiet", "--no-report"];
-            let mut command = attach::attach(&work, child.id(), name, &options);
-            let status = work.folder.join(name);
-            let attached = attach::begun(&mut command, "samples are taken");
+            let attached = attach::begun(&mut attach::attach(&work, child.id(), name, &options), "samples are taken");
             step(&mut child);
-            attach::interrupted(attached, &status);
-            let profile = profile_in(&status);
+            attach::interrupted(attached, runtime.name);
+            let profile = profile_in(&work.folder.join(name));
             let short = share(&profile, SampleType::CPU, "Sample.Short");
             assert!(short > 50.0, "{} {name}: {short} %", runtime.name);
         }

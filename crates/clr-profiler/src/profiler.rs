@@ -158,9 +158,17 @@ fn carry_out(command: u32, name: &str) -> bool {
     const MARK: u32 = profile::Command::Mark as u32;
     let now = clock::now();
     match command {
-        PAUSE if profile_file::pause(true, now) => pauses::begin(now),
-        RESUME if profile_file::pause(false, now) => pauses::end(now),
+        PAUSE if profile_file::pause(true, now) => {
+            pauses::begin(now);
+            sampler::pause(true);
+        }
+        RESUME if profile_file::pause(false, now) => {
+            pauses::end(now);
+            sampler::pause(false);
+        }
         PAUSE | RESUME => {}
+        // Samples have no phases.
+        RESET | MARK if sampler::is_on() => return false,
         RESET => return phases::add("", phases::RESET, now),
         MARK => return phases::add(name, phases::MARK, now),
         _ => return false,

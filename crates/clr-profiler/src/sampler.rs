@@ -164,6 +164,13 @@ pub(crate) fn run(is_over: impl Fn() -> bool) {
     }
 }
 
+/// Takes no samples until this is called with false.
+pub(crate) fn pause(is_paused: bool) {
+    if is_on() {
+        signal::set_on(!is_paused);
+    }
+}
+
 /// Ends the recording.
 pub(crate) fn stop() {
     if !IS_ON.swap(false, Relaxed) {
@@ -299,6 +306,10 @@ impl Session {
     /// Takes a sample of each thread's elapsed time. A thread that has not run since its last sample has the same path still: it is
     /// not interrupted, as that would end some blocking calls of native code.
     fn tick(&mut self) {
+        if !signal::is_on() {
+            self.ticked = None;
+            return;
+        }
         let now = Instant::now();
         self.tick = self.ticked.replace(now).map_or(self.sampling.period(), |last| now - last);
         for (place, thread, id) in sampled() {

@@ -50,11 +50,11 @@ pub(crate) struct Opts {
     sample: SampleArgs,
 
     /// Instrument the program's own folder, and restore it when the program has ended; otherwise a copy is run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sample")]
     in_place: bool,
 
     /// Instrument methods in memory when they are loaded, and change no file (.NET Core 3.1 and later)
-    #[arg(long, conflicts_with = "in_place")]
+    #[arg(long, conflicts_with_all = ["in_place", "sample"])]
     live: bool,
 
     /// With --live, use the runtime's enter and leave hooks, for programs that load no startup hooks

@@ -297,9 +297,9 @@ impl Names {
         if let Some((_, text)) = PSEUDO.iter().find(|(pseudo, _)| *pseudo == key).filter(|_| self.named.insert(key)) {
             write_module(key, text, "");
         }
-        // Rows of one module are counted from 1; all modules share the count.
-        let row = (self.interned.len() as u32 + 1) & MOST_ROWS;
-        let id = MethodId::new(key, row).0;
+        // The row is a hash of the name: profiles of several runs have the same ids, so that they can be merged.
+        let rows = (hash(name) as u32..).map(|row| MethodId::new(key, (row & MOST_ROWS).max(1)).0);
+        let id = rows.into_iter().find(|id| self.named.insert(*id)).unwrap_or_default();
         self.interned.insert((key, name.into()), id);
         write_name(METHOD, &id.to_le_bytes(), &["", name]);
         id
@@ -321,10 +321,15 @@ fn write_module(key: u64, name: &str, path: &str) {
     write_name(MODULE, &about, &[name, name, TOOL, path]);
 }
 
-/// A key for a library: a hash of its path (FNV-1a).
+/// A key for a library.
 fn key_of(path: &str) -> u64 {
-    let hash = path.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3));
+    let hash = hash(path);
     (hash ^ hash >> KEY_BITS) & ((1 << KEY_BITS) - 1)
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
 /// Whether on-stack replacement compiled the code: it begins with a push of what the replaced method saved.

@@ -21,3 +21,9 @@ pub(crate) fn forget(_module: Id) {}
 pub(crate) fn run(_is_over: impl Fn() -> bool) {}
 
 pub(crate) fn stop() {}
+
+pub(crate) fn pause(_is_paused: bool) {}
+
+pub(crate) fn is_on() -> bool {
+    false
+}

@@ -152,6 +152,11 @@ pub(super) fn set_on(is_on: bool) {
     IS_ON.store(is_on, SeqCst);
 }
 
+/// Whether samples are taken.
+pub(super) fn is_on() -> bool {
+    IS_ON.load(Relaxed)
+}
+
 /// Installs the handler in front of the runtime's.
 pub(super) fn install() -> Result<(), String> {
     static ONCE: Mutex<bool> = Mutex::new(false);
@@ -250,7 +255,7 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 /// # Safety
 /// `context` must be the interrupted thread's, from the kernel.
 unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
-    if !IS_ON.load(Relaxed) {
+    if !is_on() {
         return;
     }
     // SAFETY: threads and tables are valid or null; the kernel passes the context.

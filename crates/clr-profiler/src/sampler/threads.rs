@@ -82,7 +82,7 @@ pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
     let threads = all.get_or_insert_with(Threads::default);
     (threads.period, threads.is_on, threads.refused, threads.next_scan) = (period, true, 0, None);
-    threads.own.push(own_id());
+    threads.own = vec![own_id()];
     threads.scan();
 }
 
