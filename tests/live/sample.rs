@@ -47,7 +47,7 @@ fn short_methods_have_their_share() {
         let profile = profile_in(&work.profiles(&runtime));
         assert_eq!((profile.mode, profile.sum(SampleType::CALLS)), (Mode::Cpu, 0));
         let samples = profile.sum(SampleType::SAMPLES);
-        assert!((400..800).contains(&samples), "{}: {samples} samples of 1.8 s and the start", runtime.name);
+        assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
         let all: f64 =
             ["Short", "Middle", "Long"].map(|phase| share(&profile, SampleType::CPU, &format!("Sample.{phase}"))).iter().sum();
         for phase in ["Short", "Middle", "Long"] {
@@ -120,7 +120,7 @@ fn a_running_program_is_sampled_several_times() {
         let Some(program) = program(&work) else { return };
         let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("steps"));
         for name in ["first", "second"] {
-            let options = ["--sample", "--for=1h", "--quiet", "--no-report"];
+            let options = ["--sample", "--for=1h", "--no-report"];
             let attached = attach::begun(&mut attach::attach(&work, child.id(), name, &options), "samples are taken");
             step(&mut child);
             attach::interrupted(attached, runtime.name);

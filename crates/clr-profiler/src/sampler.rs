@@ -32,6 +32,7 @@ use self::{
     paths::{Paths, Value},
     ring::Sample,
     signal::Table,
+    threads::Threads,
     walk::End,
 };
 use crate::{
@@ -188,7 +189,7 @@ pub(crate) fn stop() {
 /// The sampled threads by place, with their ids; 0 for ended ones.
 fn sampled() -> Vec<(usize, &'static signal::Thread, i32)> {
     let all = threads::all();
-    let all = all.iter().flat_map(|threads| threads.list()).enumerate();
+    let all = all.iter().flat_map(Threads::list).enumerate();
     all.map(|(place, sampled)| (place, sampled.thread, sampled.id)).collect()
 }
 
