@@ -96,6 +96,6 @@ mod tests {
     #[test]
     fn cut_code_says_nothing() {
         assert_eq!(return_word(&[0x55, 0x48], 5), None);
-        assert_eq!(return_word(&[], 0), None);
+        assert_eq!(return_word(&[0x55], 2), None);
     }
 }

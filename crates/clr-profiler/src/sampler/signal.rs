@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn memory_is_read_or_refused() {
         let (there, mut read) = ([1_u64, 2, 3], [0_u64; 3]);
-        assert!(read_memory(there.as_ptr().addr(), &mut read) && read == there);
+        assert!(read_memory(there.as_ptr().expose_provenance(), &mut read) && read == there);
         assert!(!read_memory(8, &mut read));
     }
 
