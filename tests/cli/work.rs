@@ -13,7 +13,7 @@ use std::{
     process::Command,
 };
 
-use profile::calls::{describes, kind, record, shape};
+use profile_format::{CallFlags, CallRecordKind, ChunkKind, DescriptionKind, TypeShape, ValueKind, calls};
 use tests::{ilinst, require, said, scratch};
 
 use self::large::{Paths, Shape};
@@ -22,10 +22,6 @@ use self::large::{Paths, Shape};
 const SIZES: [u32; 2] = [400, 3200];
 /// The most that the instructions may grow by, where the size grows eightfold. Its square grows 64-fold.
 const GROWTH: u64 = 16;
-/// The chunks of captured calls.
-const DESCRIPTIONS: u32 = 9;
-const RECORDS: u32 = 10;
-const INT32: u8 = 0x08;
 
 /// Returns the number of instructions that the tool executes.
 fn instructions(valgrind: &Path, folder: &Path, arguments: &[&str]) -> u64 {
@@ -62,8 +58,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-fn description(kind: u8, body: &[u8]) -> Vec<u8> {
-    [&[kind, 0, 0, 0][..], &(8 + body.len() as u32).to_le_bytes(), body].concat()
+fn description(kind: DescriptionKind, body: &[u8]) -> Vec<u8> {
+    [&[kind.number(), 0, 0, 0][..], &(8 + body.len() as u32).to_le_bytes(), body].concat()
 }
 
 /// A method with parameters by reference, of which the last one is `last`.
@@ -76,30 +72,31 @@ fn signature(parameters: u32) -> Vec<u8> {
         text(&mut body, "T");
         text(&mut body, &if parameter == parameters { "last".to_owned() } else { format!("p{parameter}") });
     }
-    description(describes::SIGNATURE, &body)
+    description(DescriptionKind::Signature, &body)
 }
 
 /// The type 5: an enum with the members 0, 1, 2 ...
 fn members(count: u32) -> Vec<u8> {
-    let mut body = [&5_u32.to_le_bytes()[..], &[shape::ENUM]].concat();
+    let mut body = [&5_u32.to_le_bytes()[..], &[TypeShape::Enum.number()]].concat();
     text(&mut body, "App.T");
     body.extend(count.to_le_bytes());
     for member in 0..count {
         body.extend(i64::from(member).to_le_bytes());
         text(&mut body, &format!("M{member}"));
     }
-    description(describes::TYPE, &body)
+    description(DescriptionKind::Type, &body)
 }
 
-fn call(what: u8, kind: u8, number: u32, values: &[u8]) -> Vec<u8> {
-    let size = (record::HEADER + values.len()) as u16;
+fn call(flags: CallFlags, kind: CallRecordKind, number: u32, values: &[u8]) -> Vec<u8> {
+    let size = (calls::HEADER + values.len()) as u16;
     let number = u64::from(number).to_le_bytes();
-    [&size.to_le_bytes()[..], &[kind, what], &1_u32.to_le_bytes(), &number, &number, values].concat()
+    [&size.to_le_bytes()[..], &[kind.number(), flags.bits()], &1_u32.to_le_bytes(), &number, &number, values].concat()
 }
 
 fn captured(descriptions: &[u8], records: &[u8]) -> Vec<u8> {
     let profile = builder::build("profile end=1000\nmethod 7 App.Program::Run\ntree\n Run\n");
-    [profile, builder::chunk(DESCRIPTIONS, descriptions), builder::chunk(RECORDS, records)].concat()
+    [profile, builder::chunk(ChunkKind::Descriptions.number(), descriptions), builder::chunk(ChunkKind::Calls.number(), records)]
+        .concat()
 }
 
 /// As many calls as the method has parameters.
@@ -108,8 +105,8 @@ fn captured(descriptions: &[u8], records: &[u8]) -> Vec<u8> {
 fn calls_with_parameters() {
     let profile = |size: u32| {
         let of_call = |number| {
-            let enter = call(record::ARGUMENTS, record::ENTER, number, &[kind::NULL]);
-            [enter, call(record::BY_REFERENCE, record::LEAVE, number, &[kind::NULL])].concat()
+            let enter = call(CallFlags::ARGUMENTS, CallRecordKind::Enter, number, &[ValueKind::Null.number()]);
+            [enter, call(CallFlags::BY_REFERENCE, CallRecordKind::Leave, number, &[ValueKind::Null.number()])].concat()
         };
         captured(&signature(size), &(1..=size).flat_map(of_call).collect::<Vec<u8>>())
     };
@@ -122,8 +119,14 @@ fn calls_with_parameters() {
 fn calls_with_members() {
     let profile = |size: u32| {
         let of_call = |number: u32| {
-            let value = [&[kind::ENUM][..], &5_u32.to_le_bytes(), &[INT32], &(number - 1).to_le_bytes()].concat();
-            call(record::ARGUMENTS, record::ENTER, number, &value)
+            let value = [
+                &[ValueKind::Enum.number()][..],
+                &5_u32.to_le_bytes(),
+                &[ValueKind::Int32.number()],
+                &(number - 1).to_le_bytes(),
+            ]
+            .concat();
+            call(CallFlags::ARGUMENTS, CallRecordKind::Enter, number, &value)
         };
         captured(&[members(size), signature(1)].concat(), &(1..=size).flat_map(of_call).collect::<Vec<u8>>())
     };

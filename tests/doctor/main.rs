@@ -3,12 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
 };
 
-use profile::Profile;
 use serde_json::Value;
-use tests::{Runtime, ilinst, instrument, require, root, sample, scratch, until};
+use tests::{Runtime, ilinst, instrument, require, root, sample, scratch};
 
 /// Codes of findings, and the end of the program.
 type Said = (Vec<String>, Option<String>);

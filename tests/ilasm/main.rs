@@ -1,6 +1,7 @@
-//! `ilinst dis` and back: Mono's ilasm assembles the text again, and the program behaves the same.
+//! `ilinst dis` and back: the ilasm of Mono or .NET assembles the text again, and the program behaves the same.
 
 mod corpus;
+mod dotnet;
 mod same;
 
 use std::{
@@ -42,7 +43,7 @@ const TEXT: &str = "text.il";
 fn round_trip(ilasm: &Path, input: &Path, folder: &Path) -> Result<PathBuf, String> {
     let name = input.file_name().expect("a file has a name");
     let text = folder.join(TEXT);
-    let output = ilinst().arg("dis").arg(input).arg("-o").arg(&text).output().expect("ilinst runs");
+    let output = ilinst().args(["dis", "--ilasm", "mono"]).arg(input).arg("-o").arg(&text).output().expect("ilinst runs");
     if !output.status.success() {
         return Err(format!("dis: {}", said(&output).1));
     }

@@ -264,9 +264,12 @@ fn a_port_that_is_not_there_yet_is_waited_for() {
     let mut command = attach(&work, starting.id(), "none", &["--all", "--for=1h"]);
     let mut command = tests::with_default_signals(&[], command.env("TMPDIR", &work.folder));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let mut child = command.spawn().expect("it starts");
     let call = format!("/proc/{}/syscall", child.id());
-    until("a look for the port", || fs::read_to_string(&call).expect("it runs").starts_with(WAITS).then_some(()));
+    until("a look for the port", || {
+        assert!(child.try_wait().expect("it can be asked").is_none(), "it has given up");
+        fs::read_to_string(&call).expect("it runs").starts_with(WAITS).then_some(())
+    });
     let late = UnixListener::bind(port_of(starting.id(), &work.folder, "socket")).expect("it can be made");
     let stream = request(&late);
     ended_by(child, "INT", 2);

@@ -8,11 +8,11 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
-use tests::{assemblies, ilinst, library_folders, root, said, scratch, tool};
+use tests::{assemblies, ilinst, is_full, library_folders, root, said, scratch, skip_part, tool};
 use verify::Level;
 use weave::{LeaveMode, Options, Tracker, Weave};
 
-use crate::{PEDANTIC, read, verify_bytes};
+use crate::{PEDANTIC, programs::framework, read, verify_bytes};
 
 /// Expected errors of real files: a part of the path, the rule, and the reason.
 const REAL: &[(&str, &str, &str)] = &[("System.Net.Http.dll", "III.3.47-b", MCS), ("System.Security.dll", "III.3.47-b", MCS)];
@@ -46,6 +46,30 @@ fn real_assemblies_have_no_errors() {
     println!("{checked} files, {bodies} bodies, {assumed} values assumed, in {:?}", started.elapsed());
     println!("{others:#?}");
     assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors[..errors.len().min(50)].join("\n"));
+}
+
+/// Nothing of .NET 10, of .NET 11 or of the SDK 10 has an error. In the full tier, types are checked too.
+#[test]
+#[ignore = "needs .NET 10, .NET 11 and the SDK 10"]
+fn frameworks_and_the_sdk_have_no_errors() {
+    for variable in ["ILINST_SDK10", "ILINST_DOTNET10", "ILINST_DOTNET11"] {
+        let Some(dotnet) = tool(variable) else {
+            skip_part(&format!("assemblies of {variable}"));
+            continue;
+        };
+        // A framework's folder may be a link.
+        let of_sdk = variable == "ILINST_SDK10";
+        let folder = if of_sdk { dotnet.with_file_name("") } else { framework(&dotnet).canonicalize().expect("it is there") };
+        let mut command = ilinst();
+        command.args(["verify", "--limit", "0"]).arg(folder);
+        if is_full() {
+            command.arg("--types");
+        }
+        let (text, errors, _) = said(&command.output().expect("ilinst runs"));
+        let found: Vec<&str> = text.lines().filter(|line| line.contains(": error ")).collect();
+        println!("{variable}: {}", text.lines().last().unwrap_or_default());
+        assert!(text.contains(" bodies checked, 0 errors"), "{variable}: {} errors: {found:#?}{errors}", found.len());
+    }
 }
 
 /// Instrumenting adds no finding, also with types. Skipped methods keep their findings, and instrumented ones are as valid as

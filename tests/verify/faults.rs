@@ -135,7 +135,7 @@ const TYPES: &[Code] = &[
     ("a method of a family that it is not of", "void F(class A)", "ldarg.0 call instance void A::Kin() ret", "I.8.5.3.2-a"),
     ("a method of its family, on an object that is not", "void F(class B)", "ldarg.0 call instance object object::MemberwiseClone() pop ret", "I.8.5.3.2-a"),
     ("another assembly's own type", "void F()", "ldnull call string [mscorlib]Locale::GetText(string) pop ret", "I.8.5.3.2-a"),
-    ("another assembly's own method", "void F()", "call int32 [mscorlib]System.Environment::get_Platform() pop ret", "I.8.5.3.2-a"),
+    ("another assembly's own method", "void F()", "call valuetype [mscorlib]System.PlatformID [mscorlib]System.Environment::get_Platform() pop ret", "I.8.5.3.2-a"),
     ("a value type for a class", "void F()", "ldtoken class OnlyClass`1<int32> pop ret", "II.10.1.7-a"),
     ("a class for a value type", "void F()", "ldtoken class OnlyValue`1<string> pop ret", "II.10.1.7-a"),
     ("null for a value type", "void F()", "ldtoken class OnlyValue`1<valuetype [mscorlib]System.Nullable`1<int32>> pop ret", "II.10.1.7-a"),

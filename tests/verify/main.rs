@@ -6,6 +6,7 @@ mod corpus;
 mod damage;
 mod faults;
 mod pedump;
+mod programs;
 mod several;
 
 use std::{

@@ -30,7 +30,7 @@ fn friends_use_what_is_an_assemblys_own() {
             "verify-friends",
             &around,
             "void F()",
-            "call int32 [mscorlib]System.Environment::get_Platform() pop ret",
+            "call valuetype [mscorlib]System.PlatformID [mscorlib]System.Environment::get_Platform() pop ret",
         );
         assert_eq!(judge_types(&bytes, &mscorlib).contains("I.8.5.3.2-a"), is_found, "{assembly}");
     }

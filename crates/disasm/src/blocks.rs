@@ -15,7 +15,8 @@ pub enum Mark {
     Open(String),
     /// The closing brace of a block.
     Close,
-    /// A clause, by its number, that has to be written with labels.
+    /// A clause, by its number, that has to be written with labels. It stands behind its handler: .NET's ilasm knows a label
+    /// only then.
     Clause(usize),
 }
 
@@ -55,9 +56,14 @@ pub fn nest(clauses: &[Clause], starts: &BTreeSet<u32>, type_name: impl Fn(&Clau
     }
     // Outer blocks open first.
     blocks.sort_by_key(|block| (block.start, Reverse(block.end)));
-    let code_end = starts.last().copied().unwrap_or(0);
-    let (mut marks, mut at_end) = (Vec::new(), Vec::new());
-    let close = |block: &Block| matches!(block.mark, Some(Mark::Open(_))).then_some((block.end, Mark::Close));
+    let mut marks = Vec::new();
+    let close = |block: &Block| {
+        let mark = match block.mark.as_ref()? {
+            Mark::Open(_) => Mark::Close,
+            mark => mark.clone(),
+        };
+        Some((block.end, mark))
+    };
     let mut open: Vec<(usize, &Block)> = Vec::new();
     let mut places: BTreeMap<usize, Option<usize>> = BTreeMap::new();
     for (number, block) in blocks.iter().enumerate() {
@@ -77,16 +83,11 @@ pub fn nest(clauses: &[Clause], starts: &BTreeSet<u32>, type_name: impl Fn(&Clau
             return None;
         }
         open.push((number, block));
-        match &block.mark {
-            // A label at the end of the code needs something after it.
-            Some(Mark::Clause(clause)) if clauses.get(*clause).is_some_and(|clause| ends(clause) == Some(code_end)) => {
-                at_end.push((code_end, Mark::Clause(*clause)));
-            }
-            mark => marks.extend(mark.clone().map(|mark| (block.start, mark))),
+        if let Some(Mark::Open(words)) = &block.mark {
+            marks.push((block.start, Mark::Open(words.clone())));
         }
     }
     marks.extend(open.into_iter().rev().filter_map(|(_, block)| close(block)));
-    marks.extend(at_end);
     Some(marks)
 }
 
@@ -116,7 +117,8 @@ fn blocks(clauses: &[Clause], type_name: impl Fn(&ClauseKind) -> String) -> Opti
         let mut start = row.handler_offset;
         if let ClauseKind::Filter(filter) = row.kind {
             start = filter;
-            blocks.push(Block { start, end: row.handler_offset, mark: marks.pop(), clause, group, is_try: false });
+            let mark = if state.is_uniform { marks.pop() } else { None };
+            blocks.push(Block { start, end: row.handler_offset, mark, clause, group, is_try: false });
         } else if state.is_uniform {
             marks.pop();
         }
@@ -184,8 +186,8 @@ mod tests {
             (vec![inner, clause('f', (0, 6), (6, 8))], Some("0{.try 2{.try 4} 4{catch T 6} 6} 6{finally 8}")),
             (vec![inner, clause('x', (2, 6), (6, 8))], Some("2{.try 2{.try 4} 4{catch T 6} 6} 6{fault 8}")),
             (vec![clause('i', (0, 4), (6, 8))], Some("0{.try 4} 4{filter 6} 6{ 8}")),
-            // Handlers of two kinds: the second uses labels. At the end of the code it must follow the last label.
-            (vec![clause('i', (0, 4), (6, 8)), clause('c', (0, 4), (8, 9))], Some("0{.try 4} 4{filter 6} 6{ 8} 8#1")),
+            // Handlers of two kinds: the second uses labels, and stands behind them.
+            (vec![clause('i', (0, 4), (6, 8)), clause('c', (0, 4), (8, 9))], Some("0{.try 4} 4{filter 6} 6{ 8} 9#1")),
             (vec![clause('c', (0, 4), (4, 8)), clause('i', (0, 4), (10, 20))], Some("0{.try 4} 4{catch T 8} 20#1")),
             // The outer clause first, a separate handler, overlapping blocks, an empty block.
             (vec![clause('f', (0, 6), (6, 8)), inner], None),

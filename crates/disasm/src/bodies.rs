@@ -39,7 +39,7 @@ pub fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, 
     let marks = blocks::nest(&body.clauses, &starts, |kind| caught(names, kind));
     let mut next = marks.as_deref().unwrap_or_default();
     let stable = options.stable.then(|| stable_labels(names, &instructions, &body.clauses));
-    let mut printer = Printer { names, options, clauses: &body.clauses, starts: &starts, stable, lines };
+    let mut printer = Printer { names, options, clauses: &body.clauses, starts: &starts, stable, labelled: None, lines };
     for instruction in &instructions {
         blocks::up_to(&mut next, instruction.offset).for_each(|mark| printer.mark(mark));
         if let Some(line) = debug.lines.get(&instruction.offset) {
@@ -51,10 +51,8 @@ pub fn print(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebug, 
         printer.lines.comment(error);
         printer.bytes(end, body.il.get(end as usize..).unwrap_or_default());
     }
-    let is_clause = next.iter().any(|(_, mark)| matches!(mark, Mark::Clause(_)));
-    if marks.is_none() || is_clause || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
-        let label = printer.label(end);
-        printer.lines.line(format_args!("{label}:"));
+    if marks.is_none() || instructions.iter().any(|each| targets(each).any(|target| target == end)) {
+        printer.label_alone(end);
     }
     blocks::up_to(&mut next, u32::MAX).for_each(|mark| printer.mark(mark));
     if marks.is_none() {
@@ -112,6 +110,9 @@ fn print_locals(names: &Names<'_, '_>, body: &MethodBody<'_>, debug: &MethodDebu
                 let name = name.map(|name| format!(" {}", quote::name(name))).unwrap_or_default();
                 lines.line(format_args!("  [{number}] {each}{name}{}", if number == last { ")" } else { "," }));
             }
+            if types.iter().any(|each| each.ends_with(" pinned")) {
+                lines.comment("Mono's ilasm leaves out `pinned`");
+            }
         }
         Err(error) => lines.comment(format_args!(".locals {init}{token}: {error}")),
     }
@@ -139,6 +140,8 @@ struct Printer<'n, 'a, 'm, 'l> {
     starts: &'n BTreeSet<u32>,
     /// The labels of branch targets, if they must be stable.
     stable: Option<BTreeMap<u32, String>>,
+    /// The place whose label is printed before its instruction.
+    labelled: Option<u32>,
     lines: &'l mut Lines,
 }
 
@@ -151,8 +154,18 @@ impl Printer<'_, '_, '_, '_> {
     /// A label and a space. Empty if no label is needed.
     fn label_before(&self, offset: u32) -> String {
         match &self.stable {
+            _ if self.labelled == Some(offset) => String::new(),
             Some(labels) if !labels.contains_key(&offset) => String::new(),
             _ => format!("{}:  ", self.label(offset)),
+        }
+    }
+
+    /// Prints the label of a place on its own line, once.
+    fn label_alone(&mut self, offset: u32) {
+        if self.labelled != Some(offset) {
+            let label = self.label(offset);
+            self.lines.line(format_args!("{label}:"));
+            self.labelled = Some(offset);
         }
     }
 
@@ -165,7 +178,12 @@ impl Printer<'_, '_, '_, '_> {
                 self.lines.open();
             }
             Mark::Close => self.lines.close(),
-            Mark::Clause(number) => self.clauses.get(*number).into_iter().for_each(|clause| self.clause(clause)),
+            Mark::Clause(number) => {
+                if let Some(clause) = self.clauses.get(*number) {
+                    self.label_alone(clause.handler_offset.saturating_add(clause.handler_length));
+                    self.clause(clause);
+                }
+            }
         }
     }
 

@@ -3,10 +3,11 @@
 use ecma335::{
     Rid, Table, Token,
     flags::generic_param_attributes,
-    schema::{self, GenericParam, GenericParamConstraint},
+    schema::{GenericParam, GenericParamConstraint, TypeSpec},
+    signature::TypeSig,
 };
 
-use super::{flags, lines::Lines, names::Names, values};
+use super::{flags, ilasm::Ilasm, lines::Lines, names::Names, values};
 use crate::quote;
 
 /// The generic parameters of a type or method, between angle brackets (II.10.1.7).
@@ -21,10 +22,34 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
     let Ok(row) = names.metadata.row(rid) else { return format!("/* {rid:?} */") };
     let constraints = names.by_parent.constraints.children::<GenericParamConstraint>(rid.get());
     let constraints: Vec<String> =
-        constraints.filter_map(|rid| names.type_ref(names.metadata.row(rid).ok()?.constraint.token()?).ok()).collect();
+        constraints.filter_map(|rid| constraint(names, names.metadata.row(rid).ok()?.constraint.token()?)).collect();
     let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
     let name = names.metadata.name(row.name).unwrap_or_default();
     format!("{}{constraints}{}", words(row.flags), quote::name(&name))
+}
+
+/// A constraint. Mono's ilasm writes none that has a modifier, as that of `unmanaged` does; so modifiers become comments.
+fn constraint(names: &Names<'_, '_>, token: Token) -> Option<String> {
+    let text = names.type_ref(token).ok()?;
+    if names.for_comparison || names.ilasm == Ilasm::DotNet {
+        return Some(text);
+    }
+    let modified = token.rid_in::<TypeSpec>().and_then(|rid| {
+        let signature = names.metadata.row(rid).ok()?.signature;
+        match TypeSig::parse(names.metadata.blobs.blob(signature).ok()?).ok()? {
+            TypeSig::Modified { inner, .. } => Some(*inner),
+            _ => None,
+        }
+    });
+    let parts = modified.and_then(|inner| {
+        let modifiers = text.strip_prefix(&names.type_text(&inner))?;
+        let plain = match inner {
+            TypeSig::Named { token, .. } => names.type_ref(token.token()?).ok()?,
+            inner => names.type_text(&inner),
+        };
+        Some(format!("{plain} /*{modifiers} */"))
+    });
+    Some(parts.unwrap_or(text))
 }
 
 /// The words for a generic parameter's flags (II.23.1.7).
@@ -36,13 +61,17 @@ pub fn words(flags: u16) -> String {
 pub fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
     for (number, rid) in names.by_parent.generics.children::<GenericParam>(owner.0).enumerate() {
         let token = Token::new(Table::GenericParam, rid.get());
-        if names.by_parent.attributes.children::<schema::CustomAttribute>(token.0).next().is_some() {
-            lines.line(format_args!(".param type [{}]", number + 1));
-            values::attributes(names, token, lines);
-        }
+        values::attributes_of(names, token, &format!(".param type [{}]", number + 1), lines);
         for rid in names.by_parent.constraints.children::<GenericParamConstraint>(rid.get()) {
             let token = Token::new(Table::GenericParamConstraint, rid.get());
-            values::attributes_as_comments(names, token, &format!(".param constraint [{}]", number + 1), lines);
+            let of = format!(".param constraint [{}]", number + 1);
+            let constraint = names.metadata.row(rid).ok().and_then(|row| row.constraint.token());
+            match constraint.and_then(|constraint| names.type_ref(constraint).ok()) {
+                Some(constraint) if names.ilasm == Ilasm::DotNet => {
+                    values::attributes_of(names, token, &format!("{of}, {constraint}"), lines);
+                }
+                _ => values::attributes_as_comments(names, token, &of, lines),
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Prints assemblies: as IL assembly that Mono's ilasm accepts ([`Disassembler`]), and as lists of their contents ([`list`]).
+//! Prints assemblies: as IL assembly that Mono's ilasm or .NET's accepts ([`Disassembler`]), and as lists of their contents ([`list`]).
 //!
 //! Each module reads the caller's bytes, makes a model, and has printers for that model. The crate opens no file, and
 //! writes only to the given outputs. Unreadable parts are reported as an [`ecma335::Error`] with its file offset. Parts that
@@ -11,6 +11,7 @@ mod debug;
 pub mod filter;
 mod flags;
 pub mod generics;
+pub mod ilasm;
 pub mod lines;
 pub mod list;
 pub mod manifest;
@@ -33,6 +34,7 @@ use ecma335::{Image, Metadata, Result, Rid, schema::TypeDef};
 
 pub use self::{
     debug::{DebugInfo, ReadSource},
+    ilasm::Ilasm,
     manifest::Resource,
     printer::Options,
 };
@@ -60,6 +62,11 @@ impl<'a, 'm> Disassembler<'a, 'm> {
         metadata.check_type_names()?;
         let names = Names::new(image, metadata);
         Ok(Self { names, options: Options::default(), filter: Filter::default(), reserved: Vec::new(), debug: None })
+    }
+
+    /// Sets the assembler that the text is for. Without it, the module's core library decides.
+    pub fn write_for(&mut self, ilasm: Ilasm) {
+        self.names.ilasm = ilasm;
     }
 
     /// Prints the manifest, then type by type, in whole lines. Returns whether there was anything to print.

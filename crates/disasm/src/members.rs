@@ -15,6 +15,7 @@ use ecma335::{
 
 use super::{
     bodies, flags, generics,
+    ilasm::Ilasm,
     lines::{Lines, listed},
     marshal::marshal,
     names::Names,
@@ -179,7 +180,7 @@ pub fn method_head(
     security::permissions(names, token, lines);
     for (number, (param, _)) in &params {
         let token = Token::new(Table::Param, param.get());
-        let has_attributes = names.by_parent.attributes.children::<schema::CustomAttribute>(token.0).next().is_some();
+        let has_attributes = values::texts(names, token).next().is_some();
         match constant(names, token) {
             Ok(constant) if constant.is_empty() && !has_attributes => {}
             Ok(_) if *number as usize > signature.params.len() => lines.comment(format_args!(".param [{number}]: there is none")),
@@ -244,8 +245,13 @@ fn method_line(
         names.alias(token).map_or_else(|| quote::method(name), Cow::Owned),
         generics::list(names, token),
         types.join(", "),
-        flags::words(row.impl_flags.into(), method_impl_attributes::LIST).trim_end()
+        impl_words(names, row).trim_end()
     )
+}
+
+fn impl_words(names: &Names<'_, '_>, row: &MethodDef) -> String {
+    let words = flags::words(row.impl_flags.into(), method_impl_attributes::LIST);
+    if names.ilasm == Ilasm::DotNet { words.replace("/* async */", "async") } else { words }
 }
 
 fn attributes_of(row: &Param) -> String {

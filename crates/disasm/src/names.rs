@@ -16,7 +16,7 @@ use ecma335::{
     signature::{MethodSig, Signature, TypeSig, text::TypeNames},
 };
 
-use super::{lines::listed, value_types::TypeKinds};
+use super::{ilasm::Ilasm, lines::listed, value_types::TypeKinds};
 use crate::quote;
 use crate::{attribute_values::AttributeValues, parent_index::ByParent};
 
@@ -47,10 +47,14 @@ pub struct Names<'a, 'm> {
     pub aliases: RefCell<Aliases>,
     /// The names of generic parameters of the enclosing type and method.
     variables: RefCell<[Vec<String>; 2]>,
+    /// The assembler that the text is for.
+    pub(crate) ilasm: Ilasm,
     /// Whether equal meanings must give equal text, even if no assembler accepts it.
     pub for_comparison: bool,
     /// The hidden attributes, by the full names of their types.
     pub hidden: RefCell<Vec<&'static str>>,
+    /// Whether `init` of local variables is hidden.
+    pub hides_init: Cell<bool>,
 }
 
 impl<'a, 'm> Names<'a, 'm> {
@@ -71,14 +75,16 @@ impl<'a, 'm> Names<'a, 'm> {
             scope: RefCell::default(),
             aliases: RefCell::default(),
             variables: RefCell::default(),
+            ilasm: Ilasm::of(metadata),
             for_comparison: false,
             hidden: RefCell::default(),
+            hides_init: Cell::default(),
         }
     }
 
     /// Makes texts for comparison.
     pub fn for_comparison(self) -> Self {
-        Self { for_comparison: true, ..self }
+        Self { for_comparison: true, ilasm: Ilasm::Mono, ..self }
     }
 
     /// Whether an attribute is hidden.
@@ -181,7 +187,7 @@ impl<'a, 'm> Names<'a, 'm> {
     }
 
     /// A type as an operand. For a type of another assembly, `valuetype` is added where that is known: Mono's ilasm
-    /// relies on the first mention.
+    /// relies on the first mention. .NET's would make it another token.
     pub fn type_operand(&self, token: Token) -> Result<String> {
         match self.for_comparison.then(|| self.builtin(token)).flatten() {
             Some(builtin) => Ok(builtin.text().to_owned()),
@@ -202,7 +208,8 @@ impl<'a, 'm> Names<'a, 'm> {
 
     fn scoped_type(&self, token: Token) -> Result<String> {
         let name = self.type_ref(token)?;
-        let is_value = token.table() == Some(Table::TypeRef) && self.kinds.values.contains(&token);
+        let is_of_other = token.table() == Some(Table::TypeRef) && self.ilasm == Ilasm::Mono;
+        let is_value = is_of_other && self.kinds.values.contains(&token);
         // `[.module M]` is invalid after that word.
         Ok(if is_value && !name.starts_with("[.") { format!("valuetype {name}") } else { name })
     }

@@ -9,7 +9,7 @@ use names::is_hidden;
 const KEYWORDS: &str = "\
     abstract aggressiveinlining aggressiveoptimization algorithm alignment amd64 ansi any arm arm64 array as assembly \
     assert async at auto autochar beforefieldinit bestfit blob blob_object bool bstr bytearray byvalstr callmostderived \
-    carray catch cdecl cf char charmaperror cil class clsid compilercontrolled const currency custom date decimal default \
+    carray catch cdecl cf char charmaperror cil class clsid compilercontrolled const constraint currency custom date decimal default \
     demand deny disablejitoptimizer enablejittracking endmac enum error explicit extends extern false famandassem family \
     famorassem fastcall fault field filetime filter final finally fixed flags float float32 float64 forwarder forwardref \
     fromunmanaged fullorigin handler hidebysig hresult idispatch il illegal implements implicitcom implicitres import in \

@@ -5,7 +5,7 @@ use ecma335::{
     schema::{self, Field, InterfaceImpl, MethodDef, MethodImpl, TypeDef},
 };
 
-use super::{flags, generics, lines::Lines, members, order::is_com_interface, printer::Printer, security, values};
+use super::{flags, generics, ilasm::Ilasm, lines::Lines, members, order::is_com_interface, printer::Printer, security, values};
 
 impl Printer<'_, '_, '_> {
     /// Prints a type and its nested types, if the filter includes it or one of them.
@@ -107,7 +107,11 @@ impl Printer<'_, '_, '_> {
         generics::attributes(self.names, token, lines);
         for rid in self.names.by_parent.interfaces.children::<InterfaceImpl>(rid.get()) {
             let of = format!(".interfaceimpl type {}", self.interface(rid));
-            values::attributes_as_comments(self.names, Token::new(Table::InterfaceImpl, rid.get()), &of, lines);
+            let token = Token::new(Table::InterfaceImpl, rid.get());
+            match self.names.ilasm {
+                Ilasm::DotNet => values::attributes_of(self.names, token, &of, lines),
+                Ilasm::Mono => values::attributes_as_comments(self.names, token, &of, lines),
+            }
         }
         security::permissions(self.names, token, lines);
         for row in

@@ -71,6 +71,14 @@ pub fn attributes(names: &Names<'_, '_>, owner: Token, lines: &mut Lines) {
     }
 }
 
+/// Prints the attributes of a row behind a directive that names it, if it has any.
+pub(crate) fn attributes_of(names: &Names<'_, '_>, owner: Token, directive: &str, lines: &mut Lines) {
+    if texts(names, owner).next().is_some() {
+        lines.line(directive);
+        attributes(names, owner, lines);
+    }
+}
+
 /// Prints the attributes of a row as comments, where the assembler's grammar allows none.
 pub fn attributes_as_comments(names: &Names<'_, '_>, owner: Token, of: &str, lines: &mut Lines) {
     for text in texts(names, owner) {

@@ -9,7 +9,7 @@ use ecma335::{
     signature::Signature,
 };
 
-use super::{Side, model::Kind};
+use super::{Ignore, Side, model::Kind};
 use disasm::{generics, names::Names, quote, values};
 
 /// The effect of a difference on users of the module.
@@ -48,7 +48,9 @@ pub struct ApiChange {
 ///
 /// # Errors
 /// If the public surface of one cannot be read.
-pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>) -> Result<Vec<ApiChange>> {
+pub fn compare(old: &Side<'_, '_>, new: &Side<'_, '_>, ignored: &[Ignore]) -> Result<Vec<ApiChange>> {
+    old.ignore(ignored);
+    new.ignore(ignored);
     let (old, new) = (items(&old.names)?, items(&new.names)?);
     let mut changes = Vec::new();
     for (key, old_item) in &old {

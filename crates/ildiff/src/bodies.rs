@@ -41,8 +41,9 @@ pub(crate) fn print_with(
     let instructions: Result<Vec<Instruction<'_>>> = body.instructions().collect();
     // The flag also zeroes the memory of `localloc`.
     let allocates = |each: &Instruction<'_>| each.opcode() == OpCode::Localloc;
-    let is_init = body.init_locals && instructions.as_ref().map_or(true, |all| all.iter().any(allocates));
-    print_locals(body, is_init, locals, out);
+    let clears = body.init_locals && !names.hides_init.get();
+    let is_init = clears && instructions.as_ref().map_or(true, |all| all.iter().any(allocates));
+    print_locals(clears, is_init, locals, out);
     let instructions = match instructions {
         Ok(instructions) => instructions,
         Err(error) => {
@@ -93,8 +94,8 @@ pub(crate) fn print_bytes(bytes: &[u8], out: &mut Text) {
 }
 
 /// Prints the locals. `is_init` tells whether the flag `InitLocals` matters without locals.
-fn print_locals(body: &MethodBody<'_>, is_init: bool, locals: Result<Vec<String>>, out: &mut Text) {
-    let init = if body.init_locals { " init" } else { "" };
+fn print_locals(clears: bool, is_init: bool, locals: Result<Vec<String>>, out: &mut Text) {
+    let init = if clears { " init" } else { "" };
     match locals {
         Ok(types) if types.is_empty() && !is_init => {}
         Ok(types) => {

@@ -13,11 +13,13 @@ pub enum Ignore {
     Compiler,
     /// Attributes for debuggers.
     Debug,
+    /// Whether local variables are cleared before a method begins.
+    LocalsInit,
 }
 
 impl Ignore {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Mvid, Self::References, Self::Nullable, Self::Compiler, Self::Debug];
+    pub const ALL: [Self; 6] = [Self::Mvid, Self::References, Self::Nullable, Self::Compiler, Self::Debug, Self::LocalsInit];
 
     /// The kind's name.
     pub fn name(self) -> &'static str {
@@ -27,13 +29,14 @@ impl Ignore {
             Self::Nullable => "nullable",
             Self::Compiler => "compiler",
             Self::Debug => "debug",
+            Self::LocalsInit => "locals-init",
         }
     }
 
     /// The attributes of this kind.
     fn attributes(self) -> Vec<&'static str> {
         match self {
-            Self::Mvid | Self::References => Vec::new(),
+            Self::Mvid | Self::References | Self::LocalsInit => Vec::new(),
             Self::Nullable => NULLABLE.to_vec(),
             Self::Compiler => [NULLABLE, COMPILER].concat(),
             Self::Debug => DEBUG.to_vec(),

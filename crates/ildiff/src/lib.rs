@@ -72,6 +72,12 @@ impl<'a, 'm> Side<'a, 'm> {
         Ok(Self { names: Names::new(image, metadata).for_comparison(), pdb: None })
     }
 
+    /// Hides differences of these kinds.
+    pub(crate) fn ignore(&self, ignored: &[Ignore]) {
+        self.names.hidden.replace(ignore::attributes(ignored));
+        self.names.hides_init.set(ignored.contains(&Ignore::LocalsInit));
+    }
+
     /// Treats types of equal names as the same, whichever assemblies they come from.
     #[must_use]
     pub fn without_scopes(self) -> Self {
@@ -120,8 +126,9 @@ pub fn visit(old: &Side<'_, '_>, new: &Side<'_, '_>, options: &Options<'_>, visi
         && old_metadata.tables.bytes(Table::StandAloneSig) == new_metadata.tables.bytes(Table::StandAloneSig);
     for names in [&old.names, &new.names] {
         names.aliases.take();
-        names.hidden.replace(ignore::attributes(options.ignore));
     }
+    old.ignore(options.ignore);
+    new.ignore(options.ignore);
     let pairs = pairs::pair(&old.names, &new.names, is_extended || options.original.is_some());
     let walk = Walk::new(options, Relation { is_extended, is_same }, &pairs);
     let (totals, places) = walk.count(&mut old_module, &mut new_module);

@@ -155,6 +155,12 @@ fn type_name(names: &Names<'_, '_>, token: Token) -> String {
     without_shifts(name.and_then(|name| names.metadata.name(name)).unwrap_or_default().as_ref())
 }
 
+/// Whether a delegate is still at hand after an instruction. That of an instance method is kept in a local too.
+fn keeps(opcode: OpCode) -> bool {
+    use OpCode::{Dup, Newobj, Stloc, Stloc0, Stloc1, Stloc2, Stloc3, StlocS};
+    matches!(opcode, Newobj | Dup | Stloc | StlocS | Stloc0 | Stloc1 | Stloc2 | Stloc3)
+}
+
 /// The methods that first mention compiler-generated items.
 #[derive(Default)]
 pub(crate) struct Mentions {
@@ -191,7 +197,7 @@ impl Mentions {
             for instruction in body.instructions().map_while(Result::ok) {
                 let opcode = instruction.opcode();
                 let delegate_of = delegate;
-                if !matches!(opcode, OpCode::Newobj | OpCode::Dup) {
+                if !keeps(opcode) {
                     delegate = None;
                 }
                 if !matches!(instruction.info.operand, Operand::Method | Operand::Field | Operand::Type | Operand::Token) {
@@ -212,7 +218,7 @@ impl Mentions {
                 };
                 match (opcode, delegate_of, owner, field) {
                     (OpCode::Ldftn, ..) => delegate = method,
-                    (OpCode::Stsfld, Some(of), Some(owner), Some(field)) if kept.contains(&field) => {
+                    (OpCode::Stsfld | OpCode::Stfld, Some(of), Some(owner), Some(field)) if kept.contains(&field) => {
                         mentions.caches.entry((owner, of)).or_insert(field);
                     }
                     _ => {}

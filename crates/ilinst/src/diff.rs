@@ -24,7 +24,7 @@ use crate::{
     colours::colour_diff,
     failure::{EXIT_FINDINGS, EXIT_USAGE, Failure, is_closed},
     interrupt::clean_up_when_asked_to_end,
-    terminal::Terminal,
+    terminal::{Terminal, complain},
     text::count,
 };
 
@@ -71,7 +71,7 @@ pub(crate) struct Opts {
     /// Ignore differences of this kind (repeatable, or separated by commas)
     ///
     /// `mvid`: the ids that each build makes anew. `references`: the lists of references. `nullable` and `compiler`: attributes
-    /// that compilers add. `debug`: attributes for debuggers.
+    /// that compilers add. `debug`: attributes for debuggers. `locals-init`: whether local variables are cleared.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ignore(), conflicts_with = "only_probes")]
     ignore: Vec<Ignore>,
 
@@ -80,7 +80,7 @@ pub(crate) struct Opts {
     stat: bool,
 
     /// Show changes of the public API: breaking changes and additions
-    #[arg(long, conflicts_with_all = ["stat", "only_probes", "debug_info", "methods", "types", "exclude", "ignore"])]
+    #[arg(long, conflicts_with_all = ["stat", "only_probes", "debug_info", "methods", "types", "exclude"])]
     api: bool,
 
     /// Print JSON; an array for folders and packages
@@ -267,7 +267,8 @@ impl Opts {
         let (new_image, new_metadata) = read_assembly(new.shown.as_ref(), &new_bytes)?;
         let old_side = self.side(old, &old_image, &old_metadata)?;
         let new_side = self.side(new, &new_image, &new_metadata)?;
-        let changes = ildiff::api::compare(&old_side, &new_side).map_err(|error| not_an_assembly(new.shown.as_ref(), error))?;
+        let changes = ildiff::api::compare(&old_side, &new_side, &self.ignore)
+            .map_err(|error| not_an_assembly(new.shown.as_ref(), error))?;
         let breaking = changes.iter().filter(|change| change.effect == Effect::Breaking).count();
         let additive = changes.len() - breaking;
         if self.json {
@@ -300,7 +301,15 @@ impl Opts {
         let (old_bytes, new_bytes) = (old.read()?, new.read()?);
         let (old_image, old_metadata) = read_assembly(old.shown.as_ref(), &old_bytes)?;
         let (new_image, new_metadata) = read_assembly(new.shown.as_ref(), &new_bytes)?;
-        let (old_pdb, new_pdb) = (self.pdb(old, &old_image)?, self.pdb(new, &new_image)?);
+        let (old_pdb, new_pdb) = match (self.pdb(old, &old_image), self.pdb(new, &new_image)) {
+            (Ok(old), Ok(new)) => (old, new),
+            // The other assemblies of a folder may have theirs.
+            (Err(trouble), _) | (_, Err(trouble)) if sources::is_many(&self.old) => {
+                complain(format_args!("{trouble:#}"));
+                (None, None)
+            }
+            (Err(trouble), _) | (_, Err(trouble)) => return Err(trouble),
+        };
         let new_side = with_pdb(self.side(new, &new_image, &new_metadata)?, &new.path, new_pdb.as_deref())?;
         let woven = if self.only_probes {
             WovenOriginal::new(&old_image, &old_metadata, &new_metadata, &Tracker::read(TRACKER)?, old_pdb.as_deref())

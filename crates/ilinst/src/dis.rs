@@ -11,7 +11,7 @@ use std::{
 use ::instrument::{Input, Outputs, Pdb, is_same_file, not_an_assembly, read_assembly};
 use clap::Args;
 use disasm::{
-    DebugInfo, Disassembler, Options, Resource,
+    DebugInfo, Disassembler, Ilasm, Options, Resource,
     filter::{self, Filter},
 };
 use ecma335::Image;
@@ -66,6 +66,10 @@ pub(crate) struct Opts {
     #[arg(long, conflicts_with_all = ["offsets", "bytes", "tokens"])]
     stable: bool,
 
+    /// Write for this assembler [default: that of the core library that the assembly refers to]
+    #[arg(long, value_name = "WHOSE")]
+    ilasm: Option<Assembler>,
+
     /// Show source lines, found by the PDB
     #[arg(long)]
     source: bool,
@@ -83,6 +87,22 @@ pub(crate) struct Opts {
     json: bool,
 }
 
+/// The assembler that takes the text.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Assembler {
+    Mono,
+    Dotnet,
+}
+
+impl From<Assembler> for Ilasm {
+    fn from(of: Assembler) -> Self {
+        match of {
+            Assembler::Mono => Self::Mono,
+            Assembler::Dotnet => Self::DotNet,
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   ilinst dis app.dll                               in a terminal, by $PAGER
@@ -96,7 +116,7 @@ Examples:
                                                    and `*.dll diff=il` in
                                                    .gitattributes
 
-Mono's ilasm assembles the text. Parts that it cannot assemble are comments.";
+The ilasm of Mono or of .NET assembles the text. Parts that it cannot assemble are comments.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
@@ -184,7 +204,10 @@ impl Opts {
         let mut dis = Disassembler::new(&image, &metadata).map_err(|error| not_an_assembly(input, error))?;
         let Self { offsets, bytes: show_bytes, tokens, stable, .. } = *self;
         dis.options = Options { offsets, bytes: show_bytes, tokens, position_independent: stable, stable };
-        dis.filter = Filter { types: self.types.clone(), methods: self.methods.clone() };
+        dis.filter = Filter { types: self.types.clone(), methods: self.methods.clone(), with_machines: self.source };
+        if let Some(ilasm) = self.ilasm {
+            dis.write_for(ilasm.into());
+        }
         dis.debug = debug;
         dis.reserved = target.iter().flat_map(|path| reserved(input, path)).collect();
         show(&dis, target)

@@ -45,7 +45,7 @@ pub(crate) struct Opts {
     /// Look for referenced assemblies here too, after the assembly's own folder (repeatable)
     ///
     /// Types of an assembly that is not found, in the wanted version or a later one, count as compatible.
-    #[arg(long = "ref", value_name = "DIR", requires = "types")]
+    #[arg(long = "ref", value_name = "DIR")]
     references: Vec<PathBuf>,
 
     /// Report only findings that this original does not have; or a folder of originals, paired by name
@@ -130,7 +130,8 @@ impl Opts {
 
     /// Checks the files, and the bodies of each, in parallel. In the order they were named.
     fn check_all<'f>(&self, inputs: &'f [Assembly]) -> Vec<anyhow::Result<Checked<'f>>> {
-        let files = if self.types { self.read_references(inputs) } else { Files::default() };
+        let is_alone = !self.types && self.references.is_empty();
+        let files = if is_alone { Files::default() } else { self.read_references(inputs) };
         let library = files.library();
         inputs.par_iter().map(|file| self.check(file, |path| files.scope(&library, path))).collect()
     }
@@ -159,7 +160,8 @@ impl Opts {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let options = Options { pedantic: self.pedantic, limit, every: false };
         let verify = |path: &Path, (image, metadata): File<'_>, options: &Options| match scope(path) {
-            Some(scope) => ::verify::verify_types(image, options, scope),
+            Some(scope) if self.types => ::verify::verify_types(image, options, scope),
+            Some(scope) => ::verify::verify_references(image, options, scope),
             None => ::verify::verify(image, metadata, options),
         };
         let path = checked.path.as_path();

@@ -1,7 +1,7 @@
 //! Names and ids of methods: the id that a probe passes, the names in metadata and in the source, and the mark by which an
 //! instrumented module states both.
 //!
-//! A method has a name in metadata. [`source_name`] leads to the name in the source, and [`CompilerGenerated`] to the method
+//! A method has a name in metadata. [`source_name()`] leads to the name in the source, and [`CompilerGenerated`] to the method
 //! that a state machine was made for. [`Mark`] states the key of a module, with which its [`MethodId`]s begin. [`Symbols`] leads
 //! from an id to names and source lines.
 

@@ -1,5 +1,5 @@
 //! The layout of the profile file: offsets, sizes, kinds and flags (docs/profile-format.md). The reader and both writers use
-//! these numbers: `profile`, the CLR profiler, and the tracker, whose constants [`csharp`] generates.
+//! these numbers: `profile`, the CLR profiler, and the tracker, whose constants [`csharp()`] generates.
 
 #[macro_use]
 mod declare;

@@ -92,7 +92,7 @@ pub fn how(comparison: &Comparison) -> String {
     let size = format!("it is {threshold} % or more, and {share} % of what ran");
     match comparison.test {
         Test::MannWhitney => {
-            format!("a change counts if {size}, and p <= {} by the Mann-Whitney U test, two-sided, of the runs", ALPHA)
+            format!("a change counts if {size}, and p <= {ALPHA} by the Mann-Whitney U test, two-sided, of the runs")
         }
         Test::Ranges => format!("a change counts if {size}, and no run of one side is among those of the other"),
         Test::Threshold => format!("a change counts if {size}; with one run on a side nothing tells change from noise"),

@@ -19,7 +19,12 @@ mod tokens;
 
 use std::{collections::BTreeMap, ops::Range};
 
-use ecma335::{MethodBody, Rva, Table, Token, schema::MethodDef};
+use ecma335::{
+    MethodBody, Rva, Table, Token,
+    body::{Clause, ClauseKind},
+    schema::MethodDef,
+    signature::Signature,
+};
 use rayon::iter::{ParallelBridge, ParallelIterator};
 
 use crate::{
@@ -27,7 +32,7 @@ use crate::{
     context::Context,
     report::Report,
     rule::rule,
-    types::constraints::GenericContext,
+    types::{absent, store::GenericContext},
 };
 
 /// The number of methods that a thread checks at a time.
@@ -66,6 +71,22 @@ fn check_range(context: &Context<'_>, tokens: &TokenResolver<'_>, range: Range<u
     }
 }
 
+/// II.22.38: the types of local variables and of caught exceptions are there.
+fn require_present(tokens: &TokenResolver<'_>, context: &Context<'_>, token: Token, body: &MethodBody<'_>) {
+    let Some(scope) = context.scope else { return };
+    let of_locals = || match tokens.signature(body.local_var_sig)? {
+        Signature::Locals(types) => types.iter().find_map(|each| absent::in_type(scope, each)),
+        _ => None,
+    };
+    let caught = |clause: &Clause| match clause.kind {
+        ClauseKind::Catch(class) => absent::in_token(scope, class),
+        _ => None,
+    };
+    if let Some(absent) = of_locals().or_else(|| body.clauses.iter().find_map(caught)) {
+        context.report(rule!("II.22.38-a"), token, context.full_name(absent));
+    }
+}
+
 fn check_body<'c>(
     context: &Context<'_>,
     tokens: &TokenResolver<'_>,
@@ -85,6 +106,7 @@ fn check_body<'c>(
     if let Err((offset, error)) = code.read(&body) {
         return context.report_at(rule!("III.1.2-a"), token, offset, error);
     }
+    require_present(tokens, context, token, &body);
     let is_sound = control_flow::check_clauses(context, token, &body, code);
     let method = locals.and_then(|locals| Method::new(tokens, (token, row), (&body, code), locals));
     let Some(method) = method.filter(|_| is_sound) else { return };
@@ -92,6 +114,7 @@ fn check_body<'c>(
     control_flow::check(context, token, &body, code);
     if context.scope.is_some() {
         let within = GenericContext { owner: method.owner, method: token };
+        tokens.types.within.set(Some(within));
         let variables = method.args.iter().chain(&method.returned).chain(method.locals.iter());
         instantiations::check_variables(tokens, context, within, variables);
     }

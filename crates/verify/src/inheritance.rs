@@ -179,6 +179,8 @@ impl<'t, 'l> Class<'t, 'l> {
         if *steps == 0 || self.beyond == Beyond::Anything || parents.interfaces().next().is_none() && from_base.is_none() {
             return;
         }
+        // A default body may come from any of them.
+        let all = self.chain.first().map_or_else(Vec::new, |own| hierarchy::interfaces(types, *own));
         let mut wanted = Vec::new();
         let mut seen = HashSet::default();
         for parent in parents.interfaces().chain(from_base) {
@@ -187,9 +189,10 @@ impl<'t, 'l> Class<'t, 'l> {
         *steps = steps.saturating_sub(wanted.len());
         for interface in &wanted {
             let slots = slots::of(types, *interface);
-            let mut missing = slots.methods.iter().filter(|slot| {
-                *steps = steps.saturating_sub(self.chain.len() + wanted.len());
-                *steps > 0 && slot.row.is_abstract() && !self.implements(*interface, slot, &wanted)
+            let mut missing = slots.methods.iter().chain(&slots.statics).filter(|slot| {
+                *steps = steps.saturating_sub(self.chain.len() + all.len());
+                // A final one makes a method of another interface abstract again.
+                *steps > 0 && slot.row.is_abstract() && !slot.row.is_final() && !self.implements(*interface, slot, &all)
             });
             if let Some(slot) = missing.next() {
                 self.report(context, rule!("II.12.2-a"), *interface, slot);
@@ -203,7 +206,9 @@ impl<'t, 'l> Class<'t, 'l> {
         let types = self.types;
         let of_class = self.chain.iter().map(|id| slots::of(types, *id));
         let in_class = of_class.map(|slots| {
-            slots.matching(types, wanted).any(|(slot, _)| slot.row.is_public()) || slots.overrides(types, &[interface], wanted)
+            // A static method implements another by a MethodImpl alone.
+            let by_name = !wanted.row.is_static() && slots.matching(types, wanted).any(|(slot, _)| slot.row.is_public());
+            by_name || slots.overrides(types, &[interface], wanted)
         });
         let of_interfaces = interfaces.iter().map(|id| slots::of(types, *id).overrides(types, &[interface], wanted));
         self.beyond == Beyond::Object && OF_OBJECT.contains(&&*wanted.name) || in_class.chain(of_interfaces).any(|is_it| is_it)

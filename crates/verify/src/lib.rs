@@ -15,9 +15,11 @@ mod assembly;
 mod body;
 mod compare;
 mod context;
+mod declarations;
 mod inheritance;
 mod model;
 mod names;
+mod reference;
 mod report;
 mod rule;
 mod signatures;
@@ -47,22 +49,39 @@ pub fn verify_types(image: &Image<'_>, options: &Options, scope: Scope<'_>) -> R
     }
 }
 
+/// Checks an assembly whose references are resolved, without proving that its code is type-safe.
+pub fn verify_references(image: &Image<'_>, options: &Options, scope: Scope<'_>) -> Report {
+    let mut report = verify_types(image, options, scope);
+    report.findings.retain(|finding| options.pedantic || finding.rule.level == Level::Error);
+    report
+}
+
 fn check(image: &Image<'_>, metadata: &Metadata<'_>, options: &Options, scope: Option<Scope<'_>>) -> Report {
     let model = Model::new(metadata);
     let mut alone = Library::new();
     let module = alone.add(metadata.clone());
     let own = scope.unwrap_or(Scope { library: &alone, module });
     let assembly = Assembly::new(image, metadata, &model, options, (scope, own));
+    if reference::is_reference_assembly(metadata) {
+        let context = Context::new(&assembly);
+        reference::check(&context);
+        return context.take_report();
+    }
     let report_of = |check: fn(&Context<'_>)| {
         let context = Context::new(&assembly);
         check(&context);
         context.take_report()
     };
-    let rest = || rayon::join(|| report_of(inheritance::check), || report_of(body::check));
+    let rest = || rayon::join(|| report_of(check_types), || report_of(body::check));
     let (tables, (inheritance, bodies)) = rayon::join(|| report_of(check_tables), rest);
     let context = Context::new(&assembly);
     [tables, inheritance, bodies].into_iter().for_each(|report| context.absorb(report));
     context.take_report()
+}
+
+fn check_types(context: &Context<'_>) {
+    inheritance::check(context);
+    declarations::check(context);
 }
 
 fn check_tables(context: &Context<'_>) {

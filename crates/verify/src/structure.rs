@@ -16,7 +16,8 @@ use crate::{context::Context, model::at, rule::rule};
 
 /// The streams of II.24.2.2, and `#-`, the stream of unordered tables.
 const STREAMS: [&[u8]; 6] = [b"#~", b"#-", b"#Strings", b"#US", b"#GUID", b"#Blob"];
-const NO_TOKEN: Token = Token(0);
+/// The token of the file itself.
+pub(crate) const NO_TOKEN: Token = Token(0);
 
 pub(crate) fn check(context: &Context<'_>) {
     check_sections(context);

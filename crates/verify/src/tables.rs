@@ -6,7 +6,7 @@ mod fields;
 mod generics;
 mod layout;
 mod manifest;
-mod methods;
+pub(crate) mod methods;
 mod references;
 mod type_defs;
 mod values;

@@ -5,7 +5,7 @@ use std::{borrow::Cow, env, fs, path::PathBuf};
 
 use ecma335::{Image, Metadata, Table};
 use names::{Manifest, Mark, MethodId, Symbol, Symbols, WovenNames, module_keys, woven_ids};
-use weave::{Options, Tracker, Weave, pdb, weave};
+use weave::{Options, Tracker, Weave, pdb, reweave, weave};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -127,4 +127,29 @@ fn a_manifest_has_names_too() {
     assert_eq!(name(join).as_deref(), Some("System.Threading.Thread.Join"));
     assert_eq!(name(MethodId::new(key ^ 1, 1)), None);
     assert!(Manifest::read(b"{}").is_none() && Manifest::read(b"\xff").is_none());
+}
+
+/// The mark states the limit that short methods are skipped by, and the tool's version. A file of an older tool, whose mark lacks
+/// the limit, is woven again with the words that it has.
+#[test]
+fn a_mark_states_what_was_woven_and_an_older_one_is_kept() {
+    let tracker = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("the tracker is there");
+    let tracker = Tracker::read(&tracker).expect("it is an assembly");
+    let (bytes, _) = sample("hello");
+    let image = Image::parse(&bytes).expect("it is an image");
+    let metadata = Metadata::parse(image.metadata().expect("it is managed")).expect("it has metadata");
+    let options_of = |file: &[u8]| {
+        let woven = Image::parse(file).expect("it is an image");
+        let woven = Metadata::parse(woven.metadata().expect("it is managed")).expect("it has metadata");
+        let mark = Mark::read(&woven).expect("it has a mark");
+        (mark.tool.to_owned(), mark.options.to_owned(), woven.mvid().expect("it has an MVID"))
+    };
+    let new = weave(&image, &metadata, &Weave { tool: "ilinst 1.2.3", ..Weave::new(&tracker) }).expect("it can be woven");
+    let (tool, options, mvid) = options_of(&new.file.iter().flatten().copied().collect::<Vec<u8>>());
+    assert_eq!((&*tool, &*options), ("ilinst 1.2.3", "--leave=finally --min-il=24"));
+    let older = Mark { module_key: new.module_key, tool: &tool, options: "--leave=finally", names: None };
+    let again = reweave(&image, &metadata, &older, &tracker, None).expect("it can be woven again");
+    let (_, options, older_mvid) = options_of(&again.woven.file.iter().flatten().copied().collect::<Vec<u8>>());
+    assert_eq!(options, older.options);
+    assert_ne!(older_mvid, mvid, "it is made of the words");
 }

@@ -71,7 +71,7 @@ pub(crate) fn filter(at: usize) {
 /// `ExceptionSearchFilterLeave`, whichever way the filter ended
 pub(crate) fn filtered(at: usize) {
     activities(|all| {
-        all.truncate(all.iter().rposition(|activity| matches!(activity.of, Of::Filter { .. })).unwrap_or(all.len()))
+        all.truncate(all.iter().rposition(|activity| matches!(activity.of, Of::Filter { .. })).unwrap_or(all.len()));
     });
     searches::begin_search(at);
 }

@@ -105,8 +105,13 @@ fn check_end(context: &Context<'_>, token: Token, regions: &Regions, opcode: OpC
             (innermost().is_some_and(ends), rule!("III.1.7.3-d"))
         }
         OpCode::Rethrow => {
-            let handler = regions.around(offset).find(|region| region.block != Block::Try);
-            (handler.is_some_and(|region| region.block == Block::Catch), rule!("III.1.7.3-e"))
+            let mut handlers = regions.around(offset).filter(|region| region.block != Block::Try);
+            match handlers.next() {
+                Some(region) if region.block == Block::Catch => return,
+                // Runtimes rethrow the exception of an outer handler too.
+                Some(Region { block: Block::Finally, .. }) => (false, rule!("III.1.7.3-e/clr")),
+                _ => (false, rule!("III.1.7.3-e")),
+            }
         }
         OpCode::Localloc => (regions.around(offset).all(|region| region.block == Block::Try), rule!("III.3.47-a")),
         _ => return,

@@ -28,6 +28,13 @@ pub(crate) fn push_method(stack: &mut EvalStack<'_>, opcode: OpCode, token: Toke
         if opcode == OpCode::Ldvirtftn && !method.has_this {
             return Err(stack.error(rule!("III.4.2-a"), context.full_name(token)));
         }
+        let constrained = stack.prefixes.constrained.filter(|_| opcode == OpCode::Ldftn);
+        if opcode == OpCode::Ldftn && method.is_abstract() && (method.has_this || constrained.is_none()) {
+            return Err(stack.error(rule!("III.3.41-b"), context.full_name(token)));
+        }
+        if let Some(constrained) = constrained {
+            object_model::require_constrained(stack, constrained, method.owner.ty);
+        }
         if method.is_constructor {
             stack.unverifiable(rule!("III.3.41-a"), || context.full_name(token));
         }

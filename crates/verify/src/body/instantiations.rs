@@ -12,11 +12,10 @@ use crate::{
     rule::rule,
     signatures,
     types::{
-        constraints::{self, GenericContext},
-        hierarchy,
+        constraints, hierarchy,
         library::Def,
         resolve,
-        store::{Arguments, TypeId},
+        store::{Arguments, GenericContext, TypeId},
     },
 };
 

@@ -17,7 +17,7 @@ use crate::{
         tokens::MethodRef,
     },
     rule::rule,
-    types::{constraints, store::Type, value_kind::ValueKind},
+    types::{constraints, library::Def, parameters, store::Type, value_kind::ValueKind},
 };
 
 /// Applies one instruction to the stack.
@@ -98,7 +98,12 @@ fn effect(stack: &mut EvalStack<'_>, method: &Method<'_>, code: &Code, index: us
         Op::Jmp => stack.unverifiable(rule!("III.3-a"), || "jmp".into()),
         Op::Call | Op::Callvirt | Op::Newobj | Op::Calli => call(stack, code, index, instruction)?,
         Op::Brfalse | Op::BrfalseS | Op::Brtrue | Op::BrtrueS => {
-            stack.pop_where(|kind| !matches!(kind, ValueKind::Float | ValueKind::Value), "a number or reference")?;
+            const WANTED: &str = "a number or reference";
+            let value = stack.pop_where(|kind| !matches!(kind, ValueKind::Float | ValueKind::Value), WANTED)?;
+            let types = stack.types();
+            if parameters::is_reference(types, types.within.get(), value.ty) == Some(false) {
+                stack.unverifiable(rule!("III.1.5-b"), || format!("{} where {WANTED} is needed", types.name(value.ty)));
+            }
         }
         opcode if is_comparing_branch(opcode) => compare(stack, opcode)?,
         opcode @ (Op::Ceq | Op::Cgt | Op::CgtUn | Op::Clt | Op::CltUn) => {
@@ -207,8 +212,9 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
         delegates::check(stack, code, index, method.owner.ty);
     }
     let keeps_reference = opcode == OpCode::Newobj
-        && stack.values.iter().rev().take(method.params.len()).any(|value| value.is_of_frame)
-        && constraints::is_ref_struct(stack.types(), method.owner.ty);
+        && constraints::is_ref_struct(stack.types(), method.owner.ty)
+        && (stack.values.iter().rev().zip((1..=method.params.len()).rev()))
+            .any(|(value, number)| value.is_of_frame && !is_scoped(stack, &method, number));
     method.params.iter().rev().try_for_each(|param| stack.pop_into(*param))?;
     if opcode == OpCode::Newobj {
         stack.push(method.owner);
@@ -216,9 +222,7 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
         return Ok(());
     }
     if let Some(constrained) = constrained {
-        let boxed = |ty| StackValue::new(ValueKind::Object, object_model::boxed(stack, ty));
-        let (value, owner) = (boxed(constrained.ty), boxed(method.owner.ty));
-        stack.require_assignable(value, owner);
+        object_model::require_constrained(stack, constrained, method.owner.ty);
     }
     if method.has_this {
         let this = stack.pop()?;
@@ -236,6 +240,13 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
     Ok(())
 }
 
+/// Whether a parameter is marked as `scoped`: what is made keeps no reference that it passes.
+fn is_scoped(stack: &EvalStack<'_>, method: &MethodRef, number: usize) -> bool {
+    let scope = stack.types().scope;
+    let of = |(def, rid, _): (Def, u32, u16)| scope.is_some_and(|scope| scope.library.is_scoped(def.module, rid, number));
+    method.definition.is_some_and(of)
+}
+
 /// Checks that a method is valid for the instruction that calls it.
 fn check_callee(
     stack: &mut EvalStack<'_>,
@@ -246,10 +257,14 @@ fn check_callee(
 ) -> Outcome {
     let context = stack.context;
     let broken = match opcode {
-        OpCode::Newobj if !method.is_constructor => rule!("III.4.21-d"),
+        OpCode::Newobj if !method.has_this => rule!("III.4.21-d"),
+        OpCode::Newobj if !method.is_constructor => {
+            stack.unverifiable(rule!("III.4.21-d/clr"), || context.full_name(token));
+            return Ok(());
+        }
         OpCode::Newobj if method.is_of_abstract => rule!("III.4.21-e"),
         OpCode::Callvirt if !method.has_this => rule!("III.4.2-a"),
-        OpCode::Call if constrained.is_some() && method.has_this => rule!("III.2.1-a"),
+        OpCode::Call if constrained.is_some() && method.has_this && method.is_abstract() => rule!("III.2.1-a"),
         OpCode::Call if constrained.is_none() && method.is_abstract() => rule!("III.3.19-b"),
         OpCode::Callvirt if is_value(stack, method) => {
             stack.unverifiable(rule!("III.4.2-b"), || context.full_name(token));

@@ -344,6 +344,13 @@ pub(crate) fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
     }
 }
 
+/// III.2.1: the type of a `constrained.` prefix has the method's type.
+pub(crate) fn require_constrained(stack: &mut EvalStack<'_>, constrained: StackValue, owner: TypeId) {
+    let boxed = |ty| StackValue::new(ValueKind::Object, boxed(stack, ty));
+    let (value, owner) = (boxed(constrained.ty), boxed(owner));
+    stack.require_assignable(value, owner);
+}
+
 /// Pops the address of a value to load as this type (III.4.13).
 fn pop_source(stack: &mut EvalStack<'_>, target: TypeId) -> Outcome {
     pop_reference(stack, target, |types, held| assign::held_compatible(types, held, target))

@@ -7,8 +7,8 @@ use ecma335::{
     OpCode, Table, Token,
     element::convention,
     opcode::Operand,
-    schema::{MemberRef, MethodSpec, TypeDefOrRef, TypeSpec},
-    signature::{MethodSig, Signature, outline},
+    schema::{MemberRef, MethodSpec},
+    signature::{MethodSig, Signature},
 };
 use foldhash::HashMap;
 
@@ -18,11 +18,12 @@ use crate::{
     rule::rule,
     signatures,
     types::{
+        absent,
         access::{self, AccessRequirement},
-        constraints::{self, GenericContext, Instantiation},
+        constraints::{self, Instantiation},
         library::Def,
         members, resolve,
-        store::TypeId,
+        store::{GenericContext, TypeId},
     },
 };
 
@@ -89,7 +90,7 @@ fn requirements(tokens: &TokenResolver<'_>, token: Token) -> Option<Rc<Requireme
     }
     let mut found = Requirements::default();
     let _ = find(tokens, token, &mut found);
-    found.absent = absent(tokens, token).filter(|_| !is_of_another_framework(tokens));
+    found.absent = absent(tokens, token);
     let is_free = found.access.is_empty() && found.signature.is_empty() && found.instantiations.is_empty();
     let is_free = is_free && !found.is_missing && found.absent.is_none();
     let found = (!is_free).then(|| Rc::new(found));
@@ -134,31 +135,27 @@ fn find(tokens: &TokenResolver<'_>, token: Token, found: &mut Requirements) -> O
     Some(())
 }
 
-/// Whether the framework at hand is another .NET. It lacks parts of .NET Framework, for which the module is built.
-fn is_of_another_framework(tokens: &TokenResolver<'_>) -> bool {
-    tokens.types.is_retargeted()
-}
-
 /// The first missing type that a token of this module names: as itself, as an owner or in a signature.
 fn absent(tokens: &TokenResolver<'_>, token: Token) -> Option<Token> {
     let (metadata, scope) = (tokens.assembly.metadata, tokens.types.scope?);
-    let is_absent = |of: &Token| of.table() == Some(Table::TypeRef) && scope.library.is_absent(scope.module, *of);
-    let mut named = Vec::new();
-    let mut visit = |index: TypeDefOrRef| named.extend(index.token());
+    let in_signature = |signature: Signature| match signature {
+        Signature::MethodSpec(list) => list.iter().find_map(|each| absent::in_type(scope, each)),
+        Signature::Method(method) => absent::in_method(scope, &method),
+        Signature::Field(field) => absent::in_type(scope, &field),
+        _ => None,
+    };
     let mut member = token;
+    let mut found = None;
     if let Some(row) = token.rid_in::<MethodSpec>().and_then(|rid| metadata.row(rid).ok()) {
-        let _ = outline::walk_signature(metadata.blobs.blob(row.instantiation).ok()?, &mut visit);
+        found = signatures::parse(tokens.assembly, row.instantiation).ok().and_then(in_signature);
         member = row.method.token()?;
     }
-    let mut owner = Some(member);
-    if let Some(row) = member.rid_in::<MemberRef>().and_then(|rid| metadata.row(rid).ok()) {
-        let _ = outline::walk_signature(metadata.blobs.blob(row.signature).ok()?, &mut visit);
-        owner = row.class.token();
-    }
-    if let Some(row) = owner.and_then(|owner| metadata.row(owner.rid_in::<TypeSpec>()?).ok()) {
-        let _ = outline::walk_type_spec(metadata.blobs.blob(row.signature).ok()?, &mut visit);
-    }
-    owner.into_iter().chain(named).find(is_absent)
+    let owner = match member.rid_in::<MemberRef>() {
+        Some(rid) => metadata.row(rid).ok()?.class.token(),
+        None => Some(member),
+    };
+    let of_owner = || absent::in_token(scope, owner?);
+    found.or_else(of_owner).or_else(|| tokens.signature(member).and_then(in_signature))
 }
 
 /// Whether an unresolved member is certain to be missing.
@@ -166,7 +163,7 @@ fn is_missing(tokens: &TokenResolver<'_>, token: Token, owner: TypeId) -> bool {
     // Arguments of a vararg call beyond the parameters are only in the reference's signature.
     let is_vararg = |of: &MethodSig| of.convention & convention::MASK == convention::VARARG;
     let is_exact = !matches!(tokens.signature(token), Some(Signature::Method(of)) if is_vararg(&of));
-    is_exact && !is_of_another_framework(tokens) && members::has_none_elsewhere(&tokens.types, owner, tokens.name(token))
+    is_exact && members::has_none_elsewhere(&tokens.types, owner, tokens.name(token))
 }
 
 /// The types in a member's signature.

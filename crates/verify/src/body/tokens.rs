@@ -4,9 +4,9 @@ use std::{cell::RefCell, rc::Rc};
 
 use ecma335::{
     Rid, Table, Token,
-    element::{ElementType, convention},
+    element::convention,
     flags::method_attributes,
-    schema::{Blob, Field, MemberRef, MethodSpec, StandAloneSig, TypeDef, TypeSpec},
+    schema::{Blob, Field, MemberRef, MethodSpec, StandAloneSig, TypeDef, TypeDefOrRef, TypeSpec},
     signature::{MethodSig, Signature, TypeSig},
 };
 use foldhash::HashMap;
@@ -312,13 +312,21 @@ impl MethodRef {
         }
     }
 
-    /// The return type of a runtime-async method's IL: `T` for a declared `Task<T>`, else void.
+    /// The return type of a runtime-async method's IL: `T` for a declared `Task<T>`, void for `Task`. Methods of the core
+    /// library declare what their IL returns.
     pub(crate) fn async_return(tokens: &TokenResolver<'_>, declared: &TypeSig) -> Option<StackValue> {
+        let is_task = |index: &TypeDefOrRef| {
+            const TASKS: [&str; 4] = ["Task", "Task`1", "ValueTask", "ValueTask`1"];
+            let name = index.token().map(|token| tokens.assembly.full_name(token)).unwrap_or_default();
+            name.strip_prefix("System.Threading.Tasks.").is_some_and(|name| TASKS.contains(&name))
+        };
         match declared {
-            TypeSig::GenericInst { arguments, .. } => tokens.value_of(arguments.first()?, Arguments::default()),
             TypeSig::Modified { inner, .. } => Self::async_return(tokens, inner),
-            TypeSig::Element(ElementType::Void) => None,
-            _ => None,
+            TypeSig::Named { token, .. } if is_task(token) => None,
+            TypeSig::GenericInst { token, arguments, .. } if is_task(token) => {
+                tokens.value_of(arguments.first()?, Arguments::default())
+            }
+            _ => tokens.value_of(declared, Arguments::default()),
         }
     }
 }

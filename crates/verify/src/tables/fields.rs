@@ -13,6 +13,7 @@ use crate::{
     rule::{Rule, rule},
     signatures::{self, Place},
     structure,
+    types::library::Def,
 };
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -22,7 +23,7 @@ pub(crate) fn check(context: &Context<'_>) {
         context.require(*owner != 0, rule!("II.22.15-2"), token);
         check_flags(context, token, row);
         context.require(!context.name(row.name).is_empty(), rule!("II.22.15-12"), token);
-        check_signature(context, token, row);
+        check_signature(context, token, (row, *owner));
         if model.kind(*owner) == TypeKind::Module && *owner != 0 {
             context.require(row.is_static(), rule!("II.22.15-16"), token);
             context.require(row.is_private_scope() || row.is_private() || row.is_public(), rule!("II.22.15-16a"), token);
@@ -57,9 +58,12 @@ fn check_flags(context: &Context<'_>, token: Token, row: &Field) {
     goes_with(row.has_field_rva(), &context.model.rvas, rule!("II.22.15-11"));
 }
 
-fn check_signature(context: &Context<'_>, token: Token, row: &Field) {
+fn check_signature(context: &Context<'_>, token: Token, (row, owner): (&Field, u32)) {
+    let own = context.own;
+    let is_bound = !row.is_static() && own.library.is_ref_struct(Def { module: own.module, rid: owner });
+    let place = if is_bound { Place::Param } else { Place::Inner };
     let checked = match signatures::parse(context, row.signature) {
-        Ok(Signature::Field(signature)) => signatures::check_type(context, token, &signature, Place::Param),
+        Ok(Signature::Field(signature)) => signatures::check_type(context, token, &signature, place),
         Ok(_) => Err("it is of another kind".into()),
         Err(error) => Err(error),
     };

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ecma335::{
-    Table, Token,
+    Rid, Table, Token,
     element::ElementType,
-    schema::{ClassLayout, Field, FieldLayout},
+    schema::{ClassLayout, Field, FieldLayout, TypeDef},
     signature::{Signature, TypeSig},
 };
 
@@ -18,6 +18,8 @@ use crate::{
 
 /// II.22.8: the limit in bytes that a value type's size has to stay below.
 const MAX_VALUE_SIZE: u32 = 0x10_0000;
+/// The limit of value types within one another.
+const MAX_DEPTH: usize = 32;
 
 pub(crate) fn check(context: &Context<'_>) {
     check_classes(context);
@@ -76,39 +78,62 @@ fn check_fields(context: &Context<'_>) {
     }
 }
 
-/// Rules 7 and 8, with the smallest size of each field on any machine. So a finding holds for all machines.
+/// Rules 7 and 8, with the smallest size of each field on any machine that runs the file.
 fn check_overlaps(context: &Context<'_>, fields: &mut [Placed]) {
     fields.sort_by_key(|field| field.start);
     // The ends of references and of other fields so far.
     let (mut references, mut others) = (0, 0);
     for field in fields {
-        context.require(!field.is_reference || field.start.is_multiple_of(4), rule!("II.22.16-7"), field.token);
+        context.require(
+            !field.is_reference || field.start.is_multiple_of(reference_size(context)),
+            rule!("II.22.16-7"),
+            field.token,
+        );
         let (own, opposite) = if field.is_reference { (&mut references, &others) } else { (&mut others, &references) };
         context.require(*opposite <= field.start, rule!("II.22.16-8"), field.token);
         *own = field.end.max(*own);
     }
 }
 
+/// The size of an object reference. Files that are not for 32 bits alone run on 64, and .NET refuses them there.
+fn reference_size(context: &Context<'_>) -> u64 {
+    if context.image.cli_header().is_required_32bit() { 4 } else { 8 }
+}
+
 /// The least size of a field in bytes, and whether it is an object reference. `None` if the size is unknown here.
 fn size(context: &Context<'_>, field: &Field) -> Option<(u64, bool)> {
     let Ok(Signature::Field(signature)) = signatures::parse(context, field.signature) else { return None };
-    size_of(&signature)
+    size_of(context, &signature, MAX_DEPTH)
 }
 
-fn size_of(signature: &TypeSig) -> Option<(u64, bool)> {
+fn size_of(context: &Context<'_>, signature: &TypeSig, depth: usize) -> Option<(u64, bool)> {
+    let reference = || (reference_size(context), true);
     Some(match signature {
         TypeSig::Element(element) => match element {
             ElementType::Boolean | ElementType::I1 | ElementType::U1 => (1, false),
             ElementType::Char | ElementType::I2 | ElementType::U2 => (2, false),
             ElementType::I4 | ElementType::U4 | ElementType::R4 | ElementType::I | ElementType::U => (4, false),
             ElementType::I8 | ElementType::U8 | ElementType::R8 => (8, false),
-            ElementType::String | ElementType::Object => (4, true),
+            ElementType::String | ElementType::Object => reference(),
             _ => return None,
         },
-        TypeSig::Named { is_value: false, .. } | TypeSig::GenericInst { is_value: false, .. } => (4, true),
-        TypeSig::SzArray(_) | TypeSig::Array(..) => (4, true),
+        TypeSig::Named { is_value: false, .. } | TypeSig::GenericInst { is_value: false, .. } => reference(),
+        TypeSig::SzArray(_) | TypeSig::Array(..) => reference(),
         TypeSig::Ptr(_) | TypeSig::FnPtr(_) => (4, false),
-        TypeSig::Modified { inner, .. } => return size_of(inner),
+        TypeSig::Modified { inner, .. } => return size_of(context, inner, depth),
+        TypeSig::Named { is_value: true, token } => {
+            let field = only_field(context, token.token()?.rid_in::<TypeDef>()?)?;
+            let Ok(Signature::Field(signature)) = signatures::parse(context, field.signature) else { return None };
+            return size_of(context, &signature, depth.checked_sub(1)?);
+        }
         _ => return None,
     })
+}
+
+/// The instance field of a value type of this module, if it has one alone: its value is that of the field.
+fn only_field(context: &Context<'_>, rid: Rid<TypeDef>) -> Option<Field> {
+    at(&context.model.types, rid.get()).filter(|row| !row.is_explicit_layout())?;
+    let fields = context.metadata.children::<_, Field>(rid).filter_map(|rid| at(&context.model.fields, rid.get()));
+    let mut fields = fields.filter(|field| !field.is_static());
+    fields.next().filter(|_| fields.next().is_none())
 }

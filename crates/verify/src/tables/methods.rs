@@ -16,6 +16,7 @@ use crate::{
     rule::rule,
     signatures, structure,
     tables::{generics, type_defs},
+    types::method_type,
 };
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -57,7 +58,6 @@ fn check_flags(context: &Context<'_>, token: Token, row: &MethodDef) {
     context.require(row.access() <= method_attributes::PUBLIC, rule!("II.22.26-6"), token);
     context.require(!(row.is_static() && row.is_final()), rule!("II.22.26-7a"), token);
     context.require(!(row.is_static() && row.is_new_slot()), rule!("II.22.26-7c"), token);
-    context.require(!(row.is_final() && row.is_abstract()), rule!("II.22.26-7d"), token);
     context.require(!(row.is_abstract() && row.is_pinvoke_impl()), rule!("II.22.26-7e"), token);
     let is_special = row.is_special_name() || row.is_rt_special_name();
     context.require(!row.is_private_scope() || !is_special, rule!("II.22.26-7f"), token);
@@ -68,14 +68,17 @@ fn check_flags(context: &Context<'_>, token: Token, row: &MethodDef) {
     context.require(!(row.is_pinvoke_impl() && row.is_virtual()), rule!("II.22.26-24"), token);
 }
 
+/// Whether a method without IL needs none.
+pub(crate) fn is_elsewhere(row: &MethodDef) -> bool {
+    row.is_abstract() || row.is_pinvoke_impl() || row.is_runtime() || row.is_internal_call() || row.is_forward_ref()
+}
+
 /// Rules 33 to 35: IL body, runtime-provided or native.
 fn check_implementation(context: &Context<'_>, token: Token, row: &MethodDef) {
     if row.rva == 0 {
-        let is_elsewhere =
-            row.is_abstract() || row.is_pinvoke_impl() || row.is_runtime() || row.is_internal_call() || row.is_forward_ref();
         // Roslyn leaves uncalled local functions without bodies.
         let rule = if row.is_static() { rule!("II.22.26-33/clr") } else { rule!("II.22.26-33") };
-        context.require(is_elsewhere, rule, token);
+        context.require(is_elsewhere(row), rule, token);
         let is_imported = context.model.imports.contains_key(&token);
         context.require(!row.is_pinvoke_impl() || is_imported, rule!("II.22.26-35"), token);
         return;
@@ -89,12 +92,15 @@ fn check_implementation(context: &Context<'_>, token: Token, row: &MethodDef) {
     context.require(!row.is_pinvoke_impl() || !context.image.is_il_only(), rule!("II.22.26-35"), token);
 }
 
-/// Rules 7b, 15, 19 and 20: the kind of the method's owner.
+/// Rules 7b, 7d, 15, 19 and 20: the kind of the method's owner.
 fn check_owner(context: &Context<'_>, token: Token, row: &MethodDef, owner: u32) {
     let kind = context.model.kind(owner);
+    // In an interface, the two make a method of another interface abstract again.
+    let is_of_interface = kind == TypeKind::Interface;
+    context.require(is_of_interface || !(row.is_final() && row.is_abstract()), rule!("II.22.26-7d"), token);
     let is_static_virtual = row.is_static() && row.is_virtual();
-    context.require(!is_static_virtual || kind == TypeKind::Interface, rule!("II.22.26-7b"), token);
-    context.require(kind != TypeKind::Interface || context.name(row.name) != b".ctor", rule!("II.22.26-15"), token);
+    context.require(!is_static_virtual || is_of_interface, rule!("II.22.26-7b"), token);
+    context.require(!is_of_interface || context.name(row.name) != b".ctor", rule!("II.22.26-15"), token);
     if kind == TypeKind::Module && owner != 0 {
         context.require(row.is_static(), rule!("II.22.26-19a"), token);
         context.require(!(row.is_abstract() || row.is_virtual()), rule!("II.22.26-19b"), token);
@@ -207,8 +213,11 @@ fn check_overrides(context: &Context<'_>) {
         }
         let signature = |of: Option<Token>| generics::method_signature(context, of?);
         if let (Some(one), Some(other)) = (signature(body), signature(declaration)) {
-            let is_same = one.params.len() == other.params.len() && one.generic_params == other.generic_params;
-            context.require(is_same, rule!("II.22.27-12"), token);
+            let shape = |of: &MethodSig| {
+                let has_this = of.convention & convention::HAS_THIS != 0;
+                (of.params.len(), of.generic_params, has_this, method_type::is_void(&of.return_type))
+            };
+            context.require(shape(&one) == shape(&other), rule!("II.22.27-12"), token);
         }
     }
     let keys = context.rows::<MethodImpl>().map(|(token, row)| (token, (row.class.get(), row.declaration)));

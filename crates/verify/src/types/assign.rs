@@ -8,8 +8,8 @@ use foldhash::{HashMap, HashSet};
 use crate::{
     model::{TypeKind, type_token},
     types::{
-        hierarchy, resolve,
-        store::{Named, Type, TypeId, Types},
+        hierarchy, parameters, resolve,
+        store::{GenericContext, Named, Type, TypeId, Types},
         value_kind::ValueKind,
         verdict::{Limit, Verdict, all},
     },
@@ -29,20 +29,25 @@ const MAX_DEPTH: u32 = 16;
 /// The limit of steps for one question.
 const MAX_STEPS: u32 = 20_000;
 
+/// The code whose constraints decide, and the two types.
+type Question = (Option<GenericContext>, TypeId, TypeId);
+
 #[derive(Default)]
-struct Cache(RefCell<HashMap<(TypeId, TypeId), Verdict>>);
+struct Cache(RefCell<HashMap<Question, Verdict>>);
 
 /// Whether a value of one type is verifier-assignable-to another.
 pub(crate) fn assignable(types: &Types<'_>, from: TypeId, to: TypeId) -> Verdict {
     if from == to {
         return Some(true);
     }
+    // The constraints of the code decide about its generic parameters.
+    let within = types.within.get().filter(|_| types.is_open(from) && types.is_constructed(to));
     let cache = types.cache::<Cache>();
-    if let Some(known) = cache.0.borrow().get(&(from, to)) {
+    if let Some(known) = cache.0.borrow().get(&(within, from, to)) {
         return *known;
     }
     let verdict = is_assignable(types, from, to, Limit::new(MAX_DEPTH, &Cell::new(MAX_STEPS)));
-    cache.0.borrow_mut().insert((from, to), verdict);
+    cache.0.borrow_mut().insert((within, from, to), verdict);
     verdict
 }
 
@@ -276,14 +281,39 @@ fn variance_compatible(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit
             variance::CONTRAVARIANT if types.is_reference(*to) => is_assignable(types, *to, *from, limit),
             // Value types are invariant.
             _ if [from, to].iter().any(|id| is_value(types, **id)) => same,
-            // A generic parameter may be constrained to reference types.
-            variance::COVARIANT | variance::CONTRAVARIANT => None,
+            variance::COVARIANT => parameter_assignable(types, *from, *to, limit),
+            variance::CONTRAVARIANT => parameter_assignable(types, *to, *from, limit),
             _ => same,
         };
         match fits {
             Some(true) => {}
             Some(false) => return Some(false),
             None => verdict = None,
+        }
+    }
+    verdict
+}
+
+/// Whether a generic parameter of the current code is a reference type that is assignable to another type.
+fn parameter_assignable(types: &Types<'_>, from: TypeId, to: TypeId, limit: Limit<'_>) -> Verdict {
+    let within = types.within.get();
+    if !parameters::is_reference(types, within, from)? {
+        return Some(false);
+    }
+    if matches!(types.get(to), Type::Named(named, _) if is_object(types, &named)) {
+        return Some(true);
+    }
+    let mut verdict = Some(false);
+    for constraint in parameters::constraints_of(types, parameters::bound_of(types, within, from)?) {
+        let fits = match types.is_parameter(constraint) {
+            true if constraint == to => Some(true),
+            true => parameter_assignable(types, constraint, to, limit.deeper()?),
+            false => is_assignable(types, constraint, to, limit),
+        };
+        match fits {
+            Some(true) => return Some(true),
+            None => verdict = None,
+            Some(false) => {}
         }
     }
     verdict

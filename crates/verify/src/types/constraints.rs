@@ -13,8 +13,8 @@ use crate::{
     types::{
         assign,
         library::{Bound, Def},
-        members, resolve,
-        store::{Arguments, Named, Type, TypeId, Types},
+        members, parameters, resolve,
+        store::{Arguments, GenericContext, Named, Type, TypeId, Types},
         verdict::{Limit, Verdict, all},
     },
 };
@@ -36,13 +36,6 @@ pub(crate) struct Instantiation {
 
 #[derive(Default)]
 struct Cache(RefCell<HashMap<TypeId, Rc<[Instantiation]>>>);
-
-/// The context whose generic parameters may be open in a type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GenericContext {
-    pub(crate) owner: u32,
-    pub(crate) method: Token,
-}
 
 /// The constrained instantiations in a type, except those that are valid everywhere.
 pub(crate) fn instantiations(types: &Types<'_>, id: TypeId) -> Rc<[Instantiation]> {
@@ -72,11 +65,11 @@ fn collect(types: &Types<'_>, id: TypeId, found: &mut Vec<Instantiation>) {
 /// Adds an instantiation, unless it satisfies all constraints everywhere.
 pub(crate) fn require(types: &Types<'_>, instance: Instantiation, found: &mut Vec<Instantiation>) {
     let arguments = instance.arguments();
-    let is_any_open = arguments.iter().any(|argument| is_open(types, *argument));
+    let is_any_open = arguments.iter().any(|argument| types.is_open(*argument));
     let is_kept = bounds(types, &instance).iter().zip(arguments.iter()).any(|(bound, argument)| {
         let is_free = bound.is_free();
         match (is_free, is_any_open) {
-            (true, _) => !bound.param.allows_by_ref_like() && (is_open(types, *argument) || is_ref_struct(types, *argument)),
+            (true, _) => !bound.param.allows_by_ref_like() && (types.is_open(*argument) || is_ref_struct(types, *argument)),
             (false, true) => true,
             (false, false) => satisfies(types, None, *argument, bound, &instance) == Some(false),
         }
@@ -134,27 +127,9 @@ fn satisfies(
     all(checks.into_iter().flatten().chain(constraints))
 }
 
-/// The constraints of a generic parameter of the current code.
-fn bound_of<'l>(types: &Types<'l>, within: Option<GenericContext>, id: TypeId) -> Option<&'l Bound> {
-    let (scope, within) = (types.scope?, within?);
-    let (owner, number) = match types.get(id) {
-        Type::Var(number) => (type_token(within.owner), number),
-        Type::MVar(number) => (within.method, number),
-        _ => return None,
-    };
-    scope.library.bounds(scope.module, owner).get(number as usize)
-}
-
-/// The types that a generic parameter of the current code is constrained to.
-fn constraints_of(types: &Types<'_>, bound: &Bound) -> Vec<TypeId> {
-    let Some(scope) = types.scope else { return Vec::new() };
-    let tokens = bound.constraints.iter().filter_map(|constraint| constraint.token());
-    tokens.map(|token| resolve::of_token(types, scope.module, token, Arguments::default())).collect()
-}
-
 fn is_class(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, limit: Limit<'_>) -> Verdict {
     if types.is_parameter(id) {
-        let bound = bound_of(types, within, id)?;
+        let bound = parameters::bound_of(types, within, id)?;
         let limit = limit.deeper()?;
         // A value type may implement an interface.
         let is_class = |id: &TypeId| match types.get(*id) {
@@ -165,7 +140,7 @@ fn is_class(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, limit
             Type::Array(..) => true,
             _ => is_class(types, within, *id, limit) != Some(false),
         };
-        return Some(bound.param.is_reference_type() || constraints_of(types, bound).iter().any(is_class));
+        return Some(bound.param.is_reference_type() || parameters::constraints_of(types, bound).iter().any(is_class));
     }
     match types.get(id) {
         Type::Unknown | Type::Named(Named::Missing(_), _) => None,
@@ -175,7 +150,7 @@ fn is_class(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, limit
 
 fn is_value(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Verdict {
     match types.get(id) {
-        Type::Var(_) | Type::MVar(_) => Some(bound_of(types, within, id)?.param.is_not_nullable_value_type()),
+        Type::Var(_) | Type::MVar(_) => Some(parameters::bound_of(types, within, id)?.param.is_not_nullable_value_type()),
         Type::Unknown | Type::Pointer | Type::Named(Named::Missing(_), _) => None,
         Type::Named(Named::Known(_, TypeKind::Value), of) if of.len() == 1 => {
             Some(!types.name(id).starts_with("System.Nullable`1<"))
@@ -188,7 +163,7 @@ fn is_value(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Ve
 fn is_constructible(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Verdict {
     match types.get(id) {
         Type::Var(_) | Type::MVar(_) => {
-            let param = &bound_of(types, within, id)?.param;
+            let param = &parameters::bound_of(types, within, id)?.param;
             Some(param.has_default_constructor() || param.is_not_nullable_value_type())
         }
         Type::Unknown | Type::Pointer | Type::Named(Named::Missing(_), _) => None,
@@ -202,7 +177,7 @@ fn is_constructible(types: &Types<'_>, within: Option<GenericContext>, id: TypeI
 
 /// Whether a type may be the argument of a parameter that does not allow ref structs.
 fn can_be_boxed(types: &Types<'_>, within: Option<GenericContext>, id: TypeId) -> Verdict {
-    match bound_of(types, within, id) {
+    match parameters::bound_of(types, within, id) {
         Some(bound) => Some(!bound.param.allows_by_ref_like()),
         None => Some(!is_ref_struct(types, id)),
     }
@@ -230,12 +205,12 @@ fn meets(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, wanted: 
         return Some(true);
     }
     if types.is_parameter(id) {
-        let bound = bound_of(types, within, id)?;
+        let bound = parameters::bound_of(types, within, id)?;
         if bound.param.is_not_nullable_value_type() && wanted == resolve::system(types, "ValueType") {
             return Some(true);
         }
         let mut verdict = Some(false);
-        for constraint in constraints_of(types, bound) {
+        for constraint in parameters::constraints_of(types, bound) {
             match meets(types, within, constraint, wanted, limit) {
                 Some(true) => return Some(true),
                 None => verdict = None,
@@ -248,16 +223,6 @@ fn meets(types: &Types<'_>, within: Option<GenericContext>, id: TypeId, wanted: 
         Type::Pointer => None,
         _ if types.may_be_boxed(id) => assign::assignable(types, types.intern(Type::Boxed(id)), wanted),
         _ => assign::assignable(types, id, wanted),
-    }
-}
-
-/// Whether a type contains generic parameters of the current code.
-fn is_open(types: &Types<'_>, id: TypeId) -> bool {
-    match types.get(id) {
-        Type::Var(_) | Type::MVar(_) => true,
-        Type::Named(_, arguments) => arguments.iter().any(|argument| is_open(types, *argument)),
-        Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => is_open(types, inner),
-        _ => false,
     }
 }
 

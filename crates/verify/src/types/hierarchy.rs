@@ -91,6 +91,21 @@ pub(crate) fn interfaces(types: &Types<'_>, of: TypeId) -> Vec<TypeId> {
     found
 }
 
+/// A type with all its base types and interfaces. `None` if one is not known.
+pub(crate) fn ancestors(types: &Types<'_>, of: TypeId) -> Option<Vec<TypeId>> {
+    let mut found = vec![of];
+    let mut seen = HashSet::from_iter([of]);
+    let mut next = 0;
+    while let Some(id) = found.get(next).copied().filter(|_| next < MAX_PARENTS) {
+        next += 1;
+        let Type::Named(Named::Known(def, _), arguments) = types.get(id) else { return None };
+        let parents = parents(types, def);
+        let of_id = parents.iter().map(|parent| types.substitute(parent, &arguments));
+        found.extend(of_id.filter(|parent| seen.insert(*parent)));
+    }
+    (next == found.len()).then_some(found)
+}
+
 /// The base class of a type. `None` for the root, or if no assembly at hand tells.
 pub(crate) fn base(types: &Types<'_>, of: TypeId) -> Option<TypeId> {
     match types.get(of) {

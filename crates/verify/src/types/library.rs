@@ -13,7 +13,7 @@ use ecma335::{
     element::ElementType,
     schema::{
         AssemblyRef, CustomAttribute, ExportedType, Field, File, GenericParam, GenericParamConstraint, InterfaceImpl, MemberRef,
-        MethodDef, MethodDefOrRef, MethodImpl, ModuleRef, NestedClass, Str, TypeDef, TypeDefOrRef, TypeRef,
+        MethodDef, MethodDefOrRef, MethodImpl, ModuleRef, NestedClass, Param, Str, TypeDef, TypeDefOrRef, TypeRef,
     },
     signature::{Signature, TypeSig},
 };
@@ -90,7 +90,9 @@ struct Index {
     overrides: HashMap<u32, Vec<MethodDefOrRef>>,
     /// The generic parameters of each type and method.
     bounds: HashMap<Token, Vec<Bound>>,
-    ref_structs: HashSet<u32>,
+    ref_structs: HashSet<Token>,
+    /// The parameters that are marked as `scoped`.
+    scoped: HashSet<Token>,
 }
 
 impl<'a> Library<'a> {
@@ -173,9 +175,32 @@ impl<'a> Library<'a> {
         self.locate(module, token, MAX_STEPS)?
     }
 
-    /// Whether a token's type is missing although the assembly that must define it is at hand.
+    /// Whether a token's type is missing although the assembly that must define it is at hand. In a module that is built
+    /// for another framework, types of the framework are not looked for.
     pub(crate) fn is_absent(&self, module: usize, token: Token) -> bool {
-        self.locate(module, token, MAX_STEPS) == Some(None)
+        let of_other = || self.is_retargeted(module) && self.scope_name(module, token).is_none_or(|name| is_of_framework(&name));
+        self.locate(module, token, MAX_STEPS) == Some(None) && !of_other()
+    }
+
+    /// Whether a module is built for another framework than the one at hand, of which a type is.
+    pub(crate) fn is_of_other_framework(&self, module: usize, def: Def) -> bool {
+        let name_of = |module| {
+            let metadata = self.metadata(module)?;
+            name(metadata, metadata.assembly()?.name)
+        };
+        self.is_retargeted(module) && name_of(self.manifest(def.module)).is_none_or(|name| is_of_framework(&name))
+    }
+
+    /// The name of the assembly to which a TypeRef, or the outermost one around it, refers.
+    fn scope_name(&self, module: usize, mut token: Token) -> Option<Vec<u8>> {
+        let metadata = self.metadata(module)?;
+        for _ in 0..MAX_STEPS {
+            token = metadata.row(token.rid_in::<TypeRef>()?).ok()?.resolution_scope.token()?;
+            if let Some(rid) = token.rid_in::<AssemblyRef>() {
+                return name(metadata, metadata.row(rid).ok()?.name);
+            }
+        }
+        None
     }
 
     /// The definition, if there is one. The outer `None` means that the defining assembly is absent.
@@ -290,7 +315,17 @@ impl<'a> Library<'a> {
 
     /// Whether values of the type live only on the stack.
     pub(crate) fn is_ref_struct(&self, def: Def) -> bool {
-        self.module(def.module).is_some_and(|(_, index)| index.ref_structs.contains(&def.rid))
+        self.module(def.module).is_some_and(|(_, index)| index.ref_structs.contains(&model::type_token(def.rid)))
+    }
+
+    /// Whether a parameter of a method is marked as `scoped`. Parameters are numbered from 1.
+    pub(crate) fn is_scoped(&self, module: usize, method: u32, number: usize) -> bool {
+        let Some((of, index)) = self.module(module) else { return false };
+        let mut params = of.metadata.children::<_, Param>(Rid::<MethodDef>::new(method));
+        params.any(|rid| {
+            let is_it = of.metadata.row(rid).is_ok_and(|row: Param| usize::from(row.sequence) == number);
+            is_it && index.scoped.contains(&Token::new(Table::Param, rid.get()))
+        })
     }
 
     /// The underlying type of an enumeration.
@@ -355,16 +390,24 @@ impl Index {
                 index.bounds.entry(owner).or_default().push(Bound { param: row, constraints });
             }
         }
-        index.ref_structs = ref_structs(metadata);
+        index.ref_structs = marked(metadata, b"IsByRefLikeAttribute");
+        index.scoped = marked(metadata, b"ScopedRefAttribute");
         index
     }
 }
 
-/// The types with the attribute of ref structs.
-fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
+/// Whether an assembly of this name is one of .NET's library.
+fn is_of_framework(name: &[u8]) -> bool {
+    let families: [&[u8]; 3] = [b"System.", b"Microsoft.", b"Presentation"];
+    matches!(name, b"mscorlib" | b"netstandard" | b"System" | b"WindowsBase")
+        || families.iter().any(|family| name.starts_with(family))
+}
+
+/// What a compiler has marked with an attribute of this name.
+fn marked(metadata: &Metadata<'_>, attribute: &[u8]) -> HashSet<Token> {
     let is_it = |namespace: Str, name: Str| {
         let is = |index: Str, wanted: &[u8]| metadata.strings.string_bytes(index) == Ok(wanted);
-        is(name, b"IsByRefLikeAttribute") && is(namespace, b"System.Runtime.CompilerServices")
+        is(name, attribute) && is(namespace, b"System.Runtime.CompilerServices")
     };
     let tables = &metadata.tables;
     let defs = tables.rows::<TypeDef>().filter(|(_, row)| is_it(row.namespace, row.name));
@@ -381,7 +424,7 @@ fn ref_structs(metadata: &Metadata<'_>) -> HashSet<u32> {
     }
     let rows = tables.rows::<CustomAttribute>().map(|(_, row)| row);
     let marked = rows.filter(|row| row.constructor.token().is_some_and(|of| constructors.contains(&of)));
-    marked.filter_map(|row| Some(row.parent.token()?.rid_in::<TypeDef>()?.get())).collect()
+    marked.filter_map(|row| row.parent.token()).collect()
 }
 
 fn name(metadata: &Metadata<'_>, index: Str) -> Option<Vec<u8>> {

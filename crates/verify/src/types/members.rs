@@ -15,12 +15,15 @@ use crate::{
     types::{
         assign, hierarchy,
         library::Def,
+        method_type::is_void,
         resolve,
         store::{Arguments, Named, Type, TypeId, Types},
         verdict::{Verdict, all},
     },
 };
 
+/// The limit of base classes. A longer chain is a cycle.
+const MAX_BASES: usize = 256;
 /// The limit of methods of one type and name that are examined.
 const MAX_OVERLOADS: usize = 1024;
 
@@ -37,17 +40,22 @@ struct Members {
 /// A method that another module refers to: its declaring type, row number and row.
 pub(crate) fn find_method(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &MethodSig) -> Option<(Def, u32, MethodDef)> {
     let module = types.scope?.module;
-    for (steps, def) in bases(types, owner)?.into_iter().enumerate() {
+    for (def, of_type) in bases(types, owner)? {
         let members = members(types, def);
         let fits = |(_, row): &(u32, MethodDef)| {
             let Some(Signature::Method(signature)) = signature(types, def, row.signature) else { return Some(false) };
-            let shape = |of: &MethodSig| (of.generic_params, of.params.len(), of.convention & convention::HAS_THIS);
-            match shape(&signature) == shape(wanted) {
-                // A base class has its own generic parameters.
-                true if steps > 0 => None,
-                true => are_same(types, def.module, &signature.params, module, &wanted.params),
-                false => Some(false),
+            let shape = |of: &MethodSig| {
+                let has_this = of.convention & convention::HAS_THIS;
+                (of.generic_params, of.params.len(), has_this, is_void(&of.return_type))
+            };
+            if shape(&signature) != shape(wanted) {
+                return Some(false);
             }
+            let of = |signature: &MethodSig| {
+                let returned = (!is_void(&signature.return_type)).then(|| signature.return_type.clone());
+                signature.params.iter().cloned().chain(returned).collect::<Vec<_>>()
+            };
+            are_same(types, (def.module, &of_type), &of(&signature), module, &of(wanted))
         };
         let rows = members.methods.get(name).map_or(&[][..], Vec::as_slice);
         if let Some((rid, row)) = best(rows, fits, |(_, row)| row.access()) {
@@ -60,12 +68,12 @@ pub(crate) fn find_method(types: &Types<'_>, owner: TypeId, name: &[u8], wanted:
 /// A field that another module refers to, and its declaring type.
 pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &TypeSig) -> Option<(Def, Field)> {
     let module = types.scope?.module;
-    for (steps, def) in bases(types, owner)?.into_iter().enumerate() {
+    for (def, of_type) in bases(types, owner)? {
         let members = members(types, def);
         let fits = |row: &Field| match signature(types, def, row.signature) {
-            Some(Signature::Field(_)) if steps > 0 => None,
             Some(Signature::Field(signature)) => {
-                are_same(types, def.module, std::slice::from_ref(&signature), module, std::slice::from_ref(wanted))
+                let (one, other) = (std::slice::from_ref(&signature), std::slice::from_ref(wanted));
+                are_same(types, (def.module, &of_type), one, module, other)
             }
             _ => Some(false),
         };
@@ -77,9 +85,17 @@ pub(crate) fn find_field(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: 
     None
 }
 
-/// Whether a method that a type itself lacks is certain not to be inherited. Every type to inherit from has to be known.
+/// Whether a method that a module's reference names is certain to be missing.
+pub(crate) fn is_missing(types: &Types<'_>, owner: TypeId, name: &[u8], wanted: &MethodSig) -> bool {
+    find_method(types, owner, name, wanted).is_none() && has_none_elsewhere(types, owner, name)
+}
+
+/// Whether a member that a type itself lacks is certain not to be inherited. Every type to inherit from has to be known.
 pub(crate) fn has_none_elsewhere(types: &Types<'_>, owner: TypeId, name: &[u8]) -> bool {
     let Type::Named(Named::Known(def, kind), _) = types.get(owner) else { return false };
+    if types.scope.is_some_and(|scope| scope.library.is_of_other_framework(scope.module, def)) {
+        return false;
+    }
     if kind != TypeKind::Interface {
         return hierarchy::is_rooted(types, def);
     }
@@ -116,16 +132,37 @@ pub(crate) fn signature(types: &Types<'_>, def: Def, blob: Blob) -> Option<Signa
     Signature::parse(types.scope?.library.metadata(def.module)?.blobs.blob(blob).ok()?).ok()
 }
 
-/// The definitions of a type and its base types, as far as they are known.
-fn bases(types: &Types<'_>, of: TypeId) -> Option<Vec<Def>> {
+/// The definitions of a type and its base types, as far as they are known, with their arguments in the type's own generic
+/// parameters.
+fn bases(types: &Types<'_>, of: TypeId) -> Option<Vec<(Def, Rc<[TypeId]>)>> {
     let Type::Named(Named::Known(def, _), _) = types.get(of) else { return None };
-    Some(hierarchy::base_chain(types, def))
+    let known = |id: TypeId| match types.get(id) {
+        Type::Named(Named::Known(def, _), arguments) => Some((def, arguments)),
+        _ => None,
+    };
+    let open = resolve::typical_instantiation_of(types, def);
+    let chain = std::iter::successors(Some(open), |id| hierarchy::base(types, *id));
+    Some(chain.map_while(known).take(MAX_BASES).collect())
 }
 
-/// Whether types of two modules are the same. Generic parameters are compared by number.
-fn are_same(types: &Types<'_>, one: usize, ones: &[TypeSig], other: usize, others: &[TypeSig]) -> Verdict {
-    let of = |module: usize, signature: &TypeSig| resolve::of_signature(types, module, signature, Arguments::default());
-    all(ones.iter().zip(others).map(|(a, b)| assign::is_same(types, of(one, a), of(other, b))))
+/// Whether types of two modules are the same: those of a definition with arguments, and those that name it with its own
+/// generic parameters.
+fn are_same(
+    types: &Types<'_>,
+    (one, of_type): (usize, &[TypeId]),
+    ones: &[TypeSig],
+    other: usize,
+    others: &[TypeSig],
+) -> Verdict {
+    let of = |module: usize, of_type, signature: &TypeSig| {
+        resolve::of_signature(types, module, signature, Arguments { of_type, of_method: &[] })
+    };
+    // One module may define a modifier to which the other refers.
+    let is_same = |one: TypeId, other: TypeId| match (types.target(one), types.target(other)) {
+        (Some(one), Some(other)) => assign::is_same(types, one, other),
+        _ => assign::is_same(types, one, other),
+    };
+    all(ones.iter().zip(others).map(|(a, b)| is_same(of(one, of_type, a), of(other, &[], b))))
 }
 
 fn members(types: &Types<'_>, def: Def) -> Rc<Members> {

@@ -26,6 +26,8 @@ pub(crate) fn merge(types: &Types<'_>, one: TypeId, other: TypeId) -> Option<Typ
 /// elements.
 fn common_reference(types: &Types<'_>, one: TypeId, other: TypeId) -> TypeId {
     match (types.get(one), types.get(other)) {
+        // The constraints of a generic parameter tell what it has in common with others.
+        (Type::Boxed(inner), _) | (_, Type::Boxed(inner)) if types.is_parameter(inner) => TypeId::UNKNOWN,
         (Type::Array(a, rank), Type::Array(b, of)) if rank == of && types.is_reference(a) && types.is_reference(b) => {
             match merge(types, a, b) {
                 None | Some(TypeId::UNKNOWN) => TypeId::UNKNOWN,

@@ -46,7 +46,8 @@ impl MethodType {
     }
 }
 
-fn is_void(signature: &TypeSig) -> bool {
+/// Whether a return type is void.
+pub(crate) fn is_void(signature: &TypeSig) -> bool {
     match signature {
         TypeSig::Modified { inner, .. } => is_void(inner),
         _ => *signature == TypeSig::Element(ElementType::Void),

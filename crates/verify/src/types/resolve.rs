@@ -156,11 +156,16 @@ fn find_definition(types: &Types<'_>, module: usize, token: Token) -> Type {
 
 /// The typical instantiation of a type of the module under check: its own parameters are its arguments.
 pub(crate) fn typical_instantiation(types: &Types<'_>, rid: u32) -> TypeId {
+    types.scope.map_or(TypeId::UNKNOWN, |scope| typical_instantiation_of(types, Def { module: scope.module, rid }))
+}
+
+/// The typical instantiation of a type of any module.
+pub(crate) fn typical_instantiation_of(types: &Types<'_>, def: Def) -> TypeId {
     let Some(scope) = types.scope else { return TypeId::UNKNOWN };
-    let def = Def { module: scope.module, rid };
-    let params = scope.library.bounds(def.module, Token::new(Table::TypeDef, rid)).len() as u32;
+    let token = Token::new(Table::TypeDef, def.rid);
+    let params = scope.library.bounds(def.module, token).len() as u32;
     let arguments = (0..params).map(|number| types.intern(Type::Var(number))).collect();
-    definition(types, scope.module, Token::new(Table::TypeDef, rid), arguments)
+    definition(types, def.module, token, arguments)
 }
 
 /// A primitive type by its full name. The assembly that defines it refers to it by name.

@@ -33,12 +33,14 @@ struct Cache(RefCell<HashMap<TypeId, Rc<Slots>>>);
 pub(crate) struct Slots {
     /// Sorted by row.
     pub(crate) methods: Vec<Slot>,
+    /// The static abstract methods of an interface.
+    pub(crate) statics: Vec<Slot>,
     overrides: Vec<Override>,
     by_name: HashMap<Rc<[u8]>, Vec<usize>>,
     overrides_by_name: HashMap<Rc<[u8]>, Vec<usize>>,
 }
 
-/// A virtual instance method, in the generic parameters of the requested type.
+/// A virtual method, in the generic parameters of the requested type.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) name: Rc<[u8]>,
@@ -74,10 +76,16 @@ fn find(types: &Types<'_>, id: TypeId) -> Option<Slots> {
     let mut slots = Slots::default();
     for rid in metadata.children::<_, MethodDef>(Rid::<TypeDef>::new(def.rid)) {
         let Ok(row) = metadata.row(rid) else { continue };
-        if !row.is_virtual() || row.is_static() {
+        if !row.is_virtual() {
             continue;
         }
         let name: Rc<[u8]> = metadata.strings.string_bytes(row.name).unwrap_or_default().into();
+        if row.is_static() {
+            if row.is_abstract() {
+                slots.statics.push(Slot { name, rid: rid.get(), row, of: of.clone(), ty: OnceCell::new() });
+            }
+            continue;
+        }
         slots.by_name.entry(name.clone()).or_default().push(slots.methods.len());
         slots.methods.push(Slot { name, rid: rid.get(), row, of: of.clone(), ty: OnceCell::new() });
     }

@@ -3,7 +3,7 @@
 
 use std::{
     any::{Any, TypeId as CacheId},
-    cell::RefCell,
+    cell::{Cell, RefCell},
     rc::Rc,
 };
 
@@ -74,9 +74,18 @@ pub(crate) struct Arguments<'s> {
     pub(crate) of_method: &'s [TypeId],
 }
 
+/// The context whose generic parameters may be open in a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct GenericContext {
+    pub(crate) owner: u32,
+    pub(crate) method: Token,
+}
+
 /// The types that one thread has seen.
 pub(crate) struct Types<'l> {
     pub(crate) scope: Option<Scope<'l>>,
+    /// The code under check, whose constraints hold for generic parameters.
+    pub(crate) within: Cell<Option<GenericContext>>,
     items: RefCell<Vec<Type>>,
     ids: RefCell<HashMap<Type, TypeId>>,
     /// The number of types that each type consists of.
@@ -89,6 +98,7 @@ impl<'l> Types<'l> {
     pub(crate) fn new(scope: Option<Scope<'l>>) -> Self {
         Self {
             scope,
+            within: Cell::default(),
             items: RefCell::new(vec![Type::Unknown, Type::Null]),
             ids: RefCell::default(),
             sizes: RefCell::new(vec![1, 1]),
@@ -187,11 +197,6 @@ impl<'l> Types<'l> {
         }
     }
 
-    /// Whether the module under check is built for another framework than the one at hand.
-    pub(crate) fn is_retargeted(&self) -> bool {
-        self.scope.is_some_and(|scope| scope.library.is_retargeted(scope.module))
-    }
-
     /// The target type of a managed pointer.
     pub(crate) fn target(&self, id: TypeId) -> Option<TypeId> {
         match self.items.borrow().get(id.0 as usize) {
@@ -203,6 +208,16 @@ impl<'l> Types<'l> {
     /// Whether the type is a generic parameter.
     pub(crate) fn is_parameter(&self, id: TypeId) -> bool {
         matches!(self.items.borrow().get(id.0 as usize), Some(Type::Var(_) | Type::MVar(_)))
+    }
+
+    /// Whether a type contains generic parameters of the current code.
+    pub(crate) fn is_open(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Type::Var(_) | Type::MVar(_) => true,
+            Type::Named(_, arguments) => arguments.iter().any(|argument| self.is_open(*argument)),
+            Type::Array(inner, _) | Type::ByRef(inner) | Type::In(inner) | Type::Boxed(inner) => self.is_open(inner),
+            _ => false,
+        }
     }
 
     /// Whether the type consists of other types.

@@ -60,6 +60,8 @@ pub struct WovenBodies<'a, 'm> {
     metadata: &'m Metadata<'a>,
     weaving: &'m Weave<'m>,
     module_key: u64,
+    /// The options as the mark states them.
+    words: String,
     options_by_method: OptionsByMethod,
     calls: Vec<CallTarget>,
     /// The methods whose ids the tracker's probes pass. Indexed by MethodDef row number minus one.
@@ -76,15 +78,17 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If names cannot be read, or a table is full.
     pub fn new(image: &'m Image<'a>, metadata: &'m Metadata<'a>, weaving: &'m Weave<'m>) -> Result<Self, Error> {
-        Self::with_key(image, metadata, weaving, module_key(metadata)?)
+        Self::with_mark(image, metadata, weaving, module_key(metadata)?, weaving.options.to_string())
     }
 
-    /// Weaves the bodies as [`WovenBodies::new`] does, under a module key that may be another module's.
-    pub(crate) fn with_key(
+    /// Weaves the bodies as [`WovenBodies::new`] does, with a key and words for the mark. The key may be another module's, and
+    /// an older tool may have written the words.
+    pub(crate) fn with_mark(
         image: &'m Image<'a>,
         metadata: &'m Metadata<'a>,
         weaving: &'m Weave<'m>,
         module_key: u64,
+        words: String,
     ) -> Result<Self, Error> {
         let plan = Plan::with_pdb(image, metadata, weaving.options, weaving.pdb)?;
         let embedded =
@@ -97,6 +101,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 metadata,
                 weaving,
                 module_key,
+                words,
                 merged: Merged::new(tokens(), plan.outcomes()),
                 options_by_method: plan.options_by_method,
                 calls: Vec::new(),
@@ -121,7 +126,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let pdb = if pdb_is_overdrawn { debug.give_up("many of its methods share large records") } else { pdb };
         let has_id = plan.methods_with_ids(merged.bodies.iter().map(|(rid, _)| *rid), weaving.options);
         let options_by_method = plan.options_by_method;
-        Ok(Self { image, metadata, weaving, module_key, options_by_method, calls, has_id, merged, debug, pdb })
+        Ok(Self { image, metadata, weaving, module_key, words, options_by_method, calls, has_id, merged, debug, pdb })
     }
 
     /// The decision for each method, for callers that write no file. Indexed by MethodDef row number minus one.
@@ -136,11 +141,10 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::from_error`](crate::Refusal::from_error).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, calls, has_id, mut merged, mut debug, pdb, .. } = self;
+        let Self { image, metadata, weaving, module_key, words, calls, has_id, mut merged, mut debug, pdb, .. } = self;
         if merged.bodies.is_empty() {
             return unchanged(image, metadata, module_key, merged.methods);
         }
-        let options = weaving.options.to_string();
         if let Some(constructor) = weaving.tracker.add_to(&mut merged.tokens)? {
             let names = (has_id.contains(&true) || !calls.is_empty()).then(|| {
                 let named = calls.iter().map(|call| Ok((call.member_ref, call.names(metadata)?)));
@@ -148,7 +152,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 WovenNames::write(metadata, &has_id, &named, weaving.options.names, image.bytes().len())
             });
             let names = names.transpose()?;
-            let mark = Mark { module_key, tool: weaving.tool, options: &options, names: names.as_deref() };
+            let mark = Mark { module_key, tool: weaving.tool, options: &words, names: names.as_deref() };
             merged.tokens.mark(constructor, &mark.to_blob())?;
         }
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
@@ -159,10 +163,12 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         // another MVID.
         let mvid = match image.precompiled() {
             Some(Precompiled::Component) => metadata.mvid()?,
-            _ => woven_mvid(module_key, weaving.tool, &options),
+            _ => woven_mvid(module_key, weaving.tool, &words),
         };
         builder.set_mvid(mvid);
-        let new_pdb = update_pdb(&mut debug, pdb, records, (metadata.tables.counts(), builder.counts()));
+        let new_pdb = update_pdb(&mut debug, pdb.as_deref(), records, (metadata.tables.counts(), builder.counts()));
+        // The PDB may be as large as the file.
+        drop(pdb);
         let (entries, pdb, trouble) = debug.finish(new_pdb, weaving.pdb_name);
         let (mut writer, mut notes) = adapt_headers(image, writer);
         writer.set_debug(entries);
@@ -270,15 +276,14 @@ impl<'a, 'm> LocalsSettled<'a, 'm> {
     }
 }
 
-/// The new PDB, if the old one can be updated. It states the row counts of the woven assembly in place of the input's. The old
-/// PDB is dropped, as it may be as large as the file.
+/// The new PDB, if the old one can be updated. It states the row counts of the woven assembly in place of the input's.
 fn update_pdb(
     debug: &mut DebugInfo<'_, '_>,
-    pdb: Option<Cow<'_, [u8]>>,
+    pdb: Option<&[u8]>,
     records: PdbRecords,
     (before, after): (&RowCounts, RowCounts),
 ) -> Option<NewPdb> {
-    let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
+    let old_pdb = debug.check(pdb.map(Pdb::parse));
     let is_embedded = debug.is_embedded();
     let new_pdb = old_pdb.as_ref().map(|pdb| {
         let mut new = PdbBuilder::new(pdb);

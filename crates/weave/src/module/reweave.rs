@@ -55,6 +55,6 @@ pub fn reweave<'a>(
         return Err(ReweaveError::Refused(refusal));
     }
     let weaving = Weave { options: &options, tool: mark.tool, pdb, ..Weave::new(tracker) };
-    let woven = WovenBodies::with_key(image, metadata, &weaving, mark.module_key)?.finish()?;
+    let woven = WovenBodies::with_mark(image, metadata, &weaving, mark.module_key, mark.options.to_owned())?.finish()?;
     Ok(Rewoven { woven, is_its_original: mark.module_key == module_key(metadata)? })
 }

@@ -13,7 +13,7 @@ pub struct MethodOptions {
     pub included: Option<usize>,
     /// The way to the method's leave probe.
     pub leave: (LeaveMode, DecidedBy),
-    /// The source of the method's hooks: see [`Options::hooks_of`].
+    /// The source of the decision about the method's hooks.
     pub hooks: DecidedBy,
     /// The values captured from the method's calls.
     pub capture: (Captured, DecidedBy),

@@ -152,11 +152,8 @@ impl fmt::Display for Options {
         write!(f, "--leave={}", self.leave.word())?;
         put_patterns(f, "include", &self.selection.include)?;
         put_patterns(f, "exclude", &self.selection.exclude)?;
-        if self.all {
-            f.write_str(" --all")?;
-        } else if self.min_il != DEFAULT_MIN_IL {
-            write!(f, " --min-il={}", self.min_il)?;
-        }
+        f.write_str(if self.all { " --all" } else { "" })?;
+        write!(f, " --min-il={}", self.min_il)?;
         if !self.calls.waits {
             write!(f, " --calls={NO_CALLS}")?;
         }
@@ -296,7 +293,7 @@ impl Words {
             leave: self.leave.unwrap_or(DEFAULT.leave),
             selection: Selection { include: self.include, exclude: self.exclude },
             all: self.all.unwrap_or(DEFAULT.all),
-            min_il: self.min_il.unwrap_or(DEFAULT.min_il),
+            min_il: self.min_il.unwrap_or(MIN_IL_OF_OLD_MARKS),
             calls: self.calls,
             keep_layout: self.keep_layout,
             embed: self.embed,
@@ -322,6 +319,8 @@ impl Words {
     }
 }
 
+/// What `--min-il` was for marks without it. Marks state it since another default would change what older ones mean.
+const MIN_IL_OF_OLD_MARKS: u32 = 24;
 /// The word that begins a rule.
 const RULE: &str = "rule";
 /// The word of a rule that restores the tracker's probes.
@@ -365,20 +364,28 @@ mod tests {
     #[test]
     fn words_give_the_options_again() {
         for words in [
-            "--leave=finally",
-            "--leave=return --include=Shop.* --include=re:^A b$ --exclude=*::get_* --keep-layout",
-            "--leave=finally --keep-layout",
-            "--leave=finally --keep-layout --embed",
-            "--leave=finally --embed --names",
-            "--leave=finally --all --calls=none",
-            "--leave=finally --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
+            "--leave=finally --min-il=24",
+            "--leave=return --include=Shop.* --include=re:^A b$ --exclude=*::get_* --min-il=24 --keep-layout",
+            "--leave=finally --min-il=24 --keep-layout",
+            "--leave=finally --min-il=24 --keep-layout --embed",
+            "--leave=finally --min-il=24 --embed --names",
+            "--leave=finally --all --min-il=24 --calls=none",
+            "--leave=finally --min-il=24 --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
-            "--leave=finally --exclude=A --rule --include=B --include=C D --exclude=re:E --no-weave --rule --weave --no-all",
-            "--leave=finally --rule --all --leave=return --rule --min-il=7 --rule",
+            "--leave=finally --exclude=A --min-il=24 --rule --include=B --include=C D --exclude=re:E --no-weave --rule --weave --no-all",
+            "--leave=finally --min-il=24 --rule --all --leave=return --rule --min-il=7 --rule",
         ] {
             assert_eq!(words.parse::<Options>().unwrap().to_string(), words);
         }
         assert_eq!(Options::default().to_string(), DEFAULT.to_string());
+    }
+
+    /// A mark of an older file has no `--min-il` where the limit was 24.
+    #[test]
+    fn words_of_older_marks_keep_their_meaning() {
+        assert_eq!("--leave=finally".parse::<Options>().unwrap().min_il, 24);
+        assert_eq!("--leave=finally --all".parse::<Options>().unwrap().min_il, 24);
+        assert_eq!("--leave=finally --min-il=7".parse::<Options>().unwrap().min_il, 7);
     }
 
     /// A word for each option that the mark has.

@@ -1,0 +1,24 @@
+//! The assemblers that take the text.
+
+use ecma335::{Metadata, Table, schema::AssemblyRef};
+
+/// An assembler. Each knows words that the other does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ilasm {
+    /// That of Mono. .NET's takes the text too, but it lacks what only .NET's has words for.
+    Mono,
+    /// That of .NET.
+    DotNet,
+}
+
+impl Ilasm {
+    /// The assembler for a module, by the core library that it is built for.
+    pub fn of(metadata: &Metadata<'_>) -> Self {
+        const CORE: [&[u8]; 3] = [b"System.Runtime", b"System.Private.CoreLib", b"netstandard"];
+        let is_core = |name| metadata.strings.string_bytes(name).is_ok_and(|name| CORE.contains(&name));
+        let references = metadata.tables.rows::<AssemblyRef>().map(|(_, row)| row.name);
+        // The core library itself refers to no other.
+        let own = metadata.assembly().filter(|_| metadata.tables.count(Table::AssemblyRef) == 0).map(|row| row.name);
+        if references.chain(own).any(is_core) { Self::DotNet } else { Self::Mono }
+    }
+}
