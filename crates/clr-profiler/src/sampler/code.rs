@@ -114,7 +114,8 @@ impl Compiled {
 pub(super) struct Place {
     /// The id in the profile.
     pub(super) method_id: u64,
-    /// The first address of the compiled method; `None` for native code.
+    /// The first address of the compiled method; `None` for native code, and for code by on-stack replacement, whose prologue sets up
+    /// the frame of another method.
     pub(super) start: Option<usize>,
     /// Whether it stands for all functions of a library that have no symbols.
     pub(super) is_library: bool,
@@ -211,8 +212,12 @@ impl Names {
     }
 
     fn find(&mut self, address: usize) -> Place {
-        if let Some((range, method)) = with_compiled(|compiled| compiled.at(address)) {
-            return Place { method_id: self.id_of(&method), start: Some(range.start), is_library: false };
+        let compiled = with_compiled(|compiled| {
+            let (range, method) = compiled.at(address)?;
+            Some((method, Some(range.start).filter(|start| !compiled.replacements.contains_key(start))))
+        });
+        if let Some((method, start)) = compiled {
+            return Place { method_id: self.id_of(&method), start, is_library: false };
         }
         if self.maps.at(address).is_none() {
             self.refresh();
@@ -331,10 +336,10 @@ fn hash(text: &str) -> u64 {
 
 /// Whether on-stack replacement compiled the code: it begins with a push of what the replaced method saved.
 fn is_replacement(start: usize) -> bool {
-    // `mov rax, [rbp]; push rax`
-    const BEGIN: [u8; 5] = [0x48, 0x8B, 0x45, 0x00, 0x50];
+    // `mov rax, [rbp]; push rax`. Since .NET 11, another `push rax` comes first.
+    const BEGIN: [u8; 6] = [0x50, 0x48, 0x8B, 0x45, 0x00, 0x50];
     let mut code = [0; BEGIN.len()];
-    cfg!(target_arch = "x86_64") && read_memory(start, &mut code) && code == BEGIN
+    cfg!(target_arch = "x86_64") && read_memory(start, &mut code) && (code == BEGIN || code.starts_with(&BEGIN[1..]))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Stack walks by frame pointers. They run inside the signal handler: no allocation, no lock, no thread-local state.
 
+use super::prologue::TOP_WORDS;
+
 /// The registers of an interrupted thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Registers {
@@ -52,37 +54,34 @@ pub(super) fn walk(registers: Registers, stack: &impl Stack, code: &impl Code, f
     let (mut count, mut searches) = (0, 0);
     let mut end = End::Outermost;
     while count < MAX_FRAMES {
+        let is_first = count == 0;
+        let is_replacement = code.is_replacement(callee);
+        // If the innermost method has no frame, the first one is that of its caller.
+        let above = if is_first && !is_replacement { above_replacement(sp, stack, code) } else { None };
+        // A replacement's return address leads into the method that it replaces. On .NET 11 it is the replacement's first address. The
+        // frame of the replaced method lies above.
+        let caller_in = |at: usize, (next, address): (usize, usize)| {
+            let may_be_replaced = is_replacement || above.is_some() || is_first && code.is_replaced(address);
+            match may_be_replaced.then(|| replaced(at + 2 * WORD, next, stack, code)).flatten() {
+                Some((at, caller)) => Some((at, next, caller, above)),
+                None => code.has(address).then_some((at, next, address, None)),
+            }
+        };
         let is_frame = frame >= lowest && frame.is_multiple_of(WORD);
         let read = if is_frame { stack.pair(frame) } else { None };
-        let caller = match read {
-            Some((next, address)) if code.has(address) => Some((frame, next, address)),
-            _ => {
-                if is_frame && read.is_some_and(|(next, address)| next > frame && address > 0xFFFF) {
-                    end = End::UnknownCode;
-                }
-                // Native code without frame pointers uses the register for other values.
-                searches += 1;
-                if searches > SEARCHES { None } else { search(lowest, stack, code) }
+        let caller = read.and_then(|pair| caller_in(frame, pair)).or_else(|| {
+            if read.is_some_and(|(next, address)| next > frame && address > 0xFFFF) {
+                end = End::UnknownCode;
             }
-        };
-        let Some((at, next, address)) = caller else { return end };
-        lowest = at + 2 * WORD;
-        let is_first = count == 0;
+            // Native code without frame pointers uses the register for other values.
+            searches += 1;
+            let (at, next, address) = if searches > SEARCHES { None } else { search(lowest, stack, code) }?;
+            caller_in(at, (next, address))
+        });
+        let Some((at, next, address, above)) = caller else { return end };
+        above.into_iter().for_each(&mut *found);
+        (lowest, callee) = (at + 2 * WORD, address);
         count += 1;
-        // A replacement's return address leads into the method that it replaces, whose own frame lies above. If the innermost method
-        // has no frame, the first one is that of its caller.
-        let replaced = if code.is_replaced(address) && (is_first || code.is_replacement(callee)) {
-            replaced(lowest, next, stack, code)
-        } else {
-            None
-        };
-        callee = match replaced {
-            Some((at, caller)) => {
-                lowest = at + 2 * WORD;
-                caller
-            }
-            None => address,
-        };
         found(callee);
         frame = next;
         if next == 0 {
@@ -105,6 +104,12 @@ fn search(from: usize, stack: &impl Stack, code: &impl Code) -> Option<(usize, u
         at += 8;
     }
     None
+}
+
+/// The return address into code by on-stack replacement, if the innermost words of the stack have one.
+fn above_replacement(sp: usize, stack: &impl Stack, code: &impl Code) -> Option<usize> {
+    let pairs = (0..TOP_WORDS / 2).map_while(|index| stack.pair(sp.checked_add(16 * index)?));
+    pairs.flat_map(|(one, other)| [one, other]).find(|address| code.is_replacement(address.wrapping_sub(1)))
 }
 
 /// The frame of a replaced method: it has saved the same frame pointer as the replacement. Returns its place and its return address.
@@ -195,6 +200,17 @@ mod tests {
         assert_eq!(walked(&words, CODE + 4, at(0)), (vec![200, 300], End::Outermost));
         // The same, below a method without a frame.
         assert_eq!(walked(&words, CODE + 50, at(0)), (vec![200, 300], End::Outermost));
+    }
+
+    #[test]
+    fn a_replacement_needs_no_return_address() {
+        for word in [7, CODE, CODE + 250] {
+            let words = [at(6), word, 1, 2, at(6), CODE + 200, 0, CODE + 300, 1];
+            assert_eq!(walked(&words, CODE + 4, at(0)), (vec![200, 300], End::Outermost));
+            // Below a function without a frame, which the replacement calls.
+            let words = [3, CODE + 9, at(8), word, 1, 2, at(8), CODE + 200, 0, CODE + 300, 1];
+            assert_eq!(walked(&words, CODE + 50, at(2)), (vec![9, 200, 300], End::Outermost));
+        }
     }
 
     #[test]
