@@ -23,7 +23,7 @@ fn share(profile: &Profile, sample_type: SampleType, method: &str) -> f64 {
     profile.cumulative_by_function(sample_type)[place] as f64 * 100.0 / profile.sum(sample_type).max(1) as f64
 }
 
-/// What a program prints alone and with samples is the same.
+/// A program prints the same alone and with samples.
 fn is_unharmed(name: &str, options: &[&str], ways: &[[&str; 2]]) {
     for runtime in runtimes() {
         let work = Work::new(name);
@@ -103,7 +103,10 @@ fn elapsed_time_has_waiting_threads() {
         assert_eq!(profile.mode, Mode::Wall);
         let [sleeping, waiting] = ["Sleeper", "Waiter"].map(|method| {
             let names = profile.display_names();
-            let place = names.iter().position(|name| *name == format!("Sample.{method}")).expect("it has samples");
+            let place = names
+                .iter()
+                .position(|name| *name == format!("Sample.{method}"))
+                .unwrap_or_else(|| panic!("{}: {method} is not among {names:?}", runtime.name));
             profile.milliseconds(profile.cumulative_by_function(SampleType::WAITING)[place])
         });
         // Two threads each: one pair for 0.8 s, the other one for as long as the main thread works.

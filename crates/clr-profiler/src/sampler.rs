@@ -73,7 +73,7 @@ struct Session {
     tick: Duration,
 }
 
-/// What is recorded of a thread.
+/// The record of a thread.
 struct OfThread {
     id: i32,
     paths: Paths,

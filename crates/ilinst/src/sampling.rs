@@ -27,7 +27,7 @@ impl SampleArgs {
     /// Each sample interrupts a thread, whether it runs or not.
     const DEFAULT_WALL: u32 = 100;
 
-    /// What to sample; `None` for probes.
+    /// The way to sample; `None` for probes.
     pub(crate) fn sampling(&self) -> Option<Sampling> {
         let default = if self.wall { Self::DEFAULT_WALL } else { Self::DEFAULT };
         self.sample.then(|| Sampling { wall: self.wall, frequency: self.frequency.unwrap_or(default) })

@@ -122,7 +122,7 @@ pub const SAMPLE: &str = "ILINST_LIVE_SAMPLE";
 /// When a sampler records; behind it is the profile.
 pub const SAMPLING: &str = "sampling";
 
-/// What a sampler measures, and how often.
+/// The time that a sampler measures, and how often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
     /// Whether it measures elapsed time of all threads, in place of CPU time.

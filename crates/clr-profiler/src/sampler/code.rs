@@ -109,7 +109,7 @@ impl Compiled {
     }
 }
 
-/// What is at a code address.
+/// The function at a code address.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The id in the profile.
@@ -201,7 +201,7 @@ impl Names {
         with_compiled(|compiled| compiled.ranges.retain(|_, (_, method)| !is_of(method)));
     }
 
-    /// What is at an address of an instruction.
+    /// Finds the function at an address of an instruction.
     pub(super) fn at(&mut self, address: usize) -> Place {
         if let Some(known) = self.places.get(&address) {
             return known.clone();

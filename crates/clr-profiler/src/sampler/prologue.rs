@@ -6,7 +6,7 @@ pub(super) const TOP_WORDS: usize = 16;
 /// The number of bytes of a method's code that are read at once.
 pub(super) const LONGEST: usize = 256;
 
-/// Which word above the stack pointer is the return address; `None` if the frame pointer is set up. `code` is the method's
+/// The number of the word above the stack pointer that is the return address; `None` if the frame pointer is set up. `code` is the method's
 /// code from its first byte to the interrupted instruction and a few bytes behind it.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn return_word(code: &[u8], interrupted: usize) -> Option<usize> {

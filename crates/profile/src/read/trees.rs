@@ -497,7 +497,7 @@ impl Tree {
         let mut values = vec![list(|sums| sums.calls), leaves, list(|sums| sums.open)];
         let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
         let waiting: Vec<i64> = if header.mode == Mode::Wall {
-            // What a sampled thread did not run, it waited.
+            // A sampled thread waits while it does not run.
             let ticks = |ns: i64| (i128::from(ns) * i128::from(header.ticks_per_second) / 1_000_000_000) as i64;
             self.sums.iter().zip(&wall).map(|(sums, wall)| wall.saturating_sub(ticks(sums.cpu)).max(0)).collect()
         } else {
