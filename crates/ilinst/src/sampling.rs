@@ -33,8 +33,12 @@ impl SampleArgs {
         self.sample.then(|| Sampling { wall: self.wall, frequency: self.frequency.unwrap_or(default) })
     }
 
-    /// Refuses options of instrumentation, which samples do without.
+    /// Refuses systems without a sampler, and options of instrumentation, which samples do without.
     pub(crate) fn refuse_options(weaving: &Weaving) -> Result<(), Failure> {
+        if cfg!(not(target_os = "linux")) {
+            let text = "--sample needs Linux: use --live, or dotnet-trace, which samples on all systems";
+            return Err(Failure::usage(text));
+        }
         match weaving.given() {
             None => Ok(()),
             Some(option) => Err(Failure::usage(format_args!(
