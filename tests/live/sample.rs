@@ -149,6 +149,10 @@ fn options_of_instrumentation_are_refused() {
         let refused = said(&output(ilinst().args(["run", "--sample"]).args(options).args(["--", "dotnet", "app.dll"])));
         assert!(refused.2 == Some(2) && refused.1.contains("does not apply to --sample"), "{options:?}: {refused:?}");
     }
+    for options in [&["--exact"][..], &["--mode=count"], &["--clock=tsc"], &["--in-place"], &["--live"]] {
+        let refused = said(&output(ilinst().args(["run", "--sample"]).args(options).args(["--", "dotnet", "app.dll"])));
+        assert!(refused.2 == Some(2) && refused.1.contains("cannot be used with"), "{options:?}: {refused:?}");
+    }
     let refused = said(&output(ilinst().args(["run", "--sample", "--", "mono", "app.exe"])));
     assert!(refused.2 == Some(2) && refused.1.contains("ilinst run -- mono"), "{refused:?}");
 }
