@@ -34,21 +34,33 @@ pub(super) fn attach(work: &Work, process: u32, name: &str, options: &[&str]) ->
 
 /// The same under way: the program's methods are woven.
 pub(super) fn attached(command: &mut Command) -> Child {
+    begun(command, "methods instrumented")
+}
+
+/// `ilinst attach` under way: it has said so.
+pub(super) fn begun(command: &mut Command, said: &str) -> Child {
     // A program inherits ignored signals, here from whatever started the tests.
     let mut command = tests::with_default_signals(&[], command);
     let mut attached = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let (errors, mut line) = (attached.stderr.as_mut().expect("a pipe"), String::new());
     BufReader::with_capacity(1, errors).read_line(&mut line).expect("it can be read");
-    assert!(line.contains("methods instrumented"), "{line}");
+    assert!(line.contains(said), "{line}");
     attached
 }
 
 /// Ends it before its time; what it said.
 fn let_go(attached: Child, context: &str) -> String {
+    let errors = interrupted(attached, context);
+    assert!(errors.contains("what they were"), "{context}: {errors}");
+    errors
+}
+
+/// Ends it by Ctrl-C; what it said.
+pub(super) fn interrupted(attached: Child, context: &str) -> String {
     let status = Command::new("sh").args(["-c", &format!("kill -INT {}", attached.id())]).status();
     assert!(status.expect("sh starts").success());
     let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
-    assert!(code == Some(0) && errors.contains("what they were"), "{context}: {errors}");
+    assert_eq!(code, Some(0), "{context}: {errors}");
     errors
 }
 

@@ -12,6 +12,7 @@ mod loading;
 mod processes;
 mod rewriting;
 mod runtime_async;
+mod sample;
 mod shapes;
 mod values;
 mod ways;
@@ -75,11 +76,16 @@ impl Work {
     /// `ilinst run --live`, with more options, of a program; its profile is kept. Hooks record it, unless `--rewrite` is among the
     /// options.
     fn live(&self, runtime: &Runtime, options: &[&str], app: &Path, arguments: &[&str]) -> Command {
+        let is_chosen = ["--rewrite", "--hooks"].iter().any(|way| options.contains(way));
+        let more: &[&str] = if is_chosen { &["--live"] } else { &["--live", "--hooks"] };
+        self.run(runtime, &[more, options].concat(), app, arguments)
+    }
+
+    /// `ilinst run`, with these options, of a program; its profile is kept.
+    fn run(&self, runtime: &Runtime, options: &[&str], app: &Path, arguments: &[&str]) -> Command {
         let program = runtime.program(app, &self.folder);
         let mut command = ilinst();
-        command.args(["run", "--live", "--no-report"]).arg(format!("--keep={}", self.profiles(runtime).display()));
-        let is_chosen = ["--rewrite", "--hooks"].iter().any(|way| options.contains(way));
-        command.args(options).args((!is_chosen).then_some("--hooks"));
+        command.args(["run", "--no-report"]).arg(format!("--keep={}", self.profiles(runtime).display())).args(options);
         command.arg("--").arg(program.get_program()).args(program.get_args()).args(arguments);
         command.current_dir(&self.folder).stdin(Stdio::null()).env("ILINST_CACHE", self.folder.join("cache"));
         for (name, value) in program.get_envs() {

@@ -18,7 +18,7 @@ use crate::{
     hooks::{exceptions, functions},
     process::forked,
     rewrite::{at_load, attached},
-    start,
+    sampler, start,
     values::{capture, described},
 };
 
@@ -50,6 +50,9 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table[Callback::JITCachedFunctionSearchStarted as usize] = cached_function_search_started as *const ();
     table[Callback::JITInlining as usize] = jit_inlining as *const ();
     table[Callback::RuntimeSuspendStarted as usize] = runtime_suspend_started as *const ();
+    table[Callback::JITCompilationFinished as usize] = jit_compilation_finished as *const ();
+    table[Callback::DynamicMethodJITCompilationFinished as usize] = dynamic_method_compiled as *const ();
+    table[Callback::ThreadAssignedToOSThread as usize] = thread_assigned as *const ();
     table[Callback::ExceptionThrown as usize] = exception_thrown as *const ();
     table[Callback::ExceptionSearchFunctionEnter as usize] = exception_search_enter as *const ();
     table[Callback::ExceptionSearchFilterEnter as usize] = exception_filter_enter as *const ();
@@ -196,6 +199,28 @@ extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _ma
     })
 }
 
+extern "system" fn jit_compilation_finished(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
+    guarded(|| {
+        sampler::compiled(function, false);
+        S_OK
+    })
+}
+
+extern "system" fn dynamic_method_compiled(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
+    guarded(|| {
+        sampler::compiled(function, true);
+        S_OK
+    })
+}
+
+/// Called by the thread itself.
+extern "system" fn thread_assigned(_this: *mut c_void, _thread: Id, _system_id: u32) -> HResult {
+    guarded(|| {
+        sampler::thread_began();
+        S_OK
+    })
+}
+
 extern "system" fn runtime_suspend_started(_this: *mut c_void, _reason: u32) -> HResult {
     capture::suspended();
     S_OK
@@ -207,6 +232,7 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
         described::forget_module(module);
         at_load::forget_module(module);
         attached::allow_unload();
+        sampler::forget(module);
         capture::forget_classes();
         S_OK
     })

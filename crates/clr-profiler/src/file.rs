@@ -21,7 +21,7 @@ use std::{
 use memmap2::{MmapMut, MmapOptions};
 pub(crate) use profile_format::ChunkKind;
 use profile_format::{
-    NameKind,
+    NameKind, RecordingMode,
     chunk::HEADER as CHUNK_HEADER,
     control,
     header::{self as layout, BLOCK, MAX_STRING as MAX_HEADER_STRING},
@@ -454,6 +454,18 @@ pub(crate) fn set_cost(inside: f64, outside: f64, clock: f64) {
             header_i64(profile.header, at).store(cost.to_bits() as i64, Relaxed);
         }
     }
+}
+
+/// Records the mode of measurement.
+pub(crate) fn set_mode(mode: RecordingMode) {
+    if let Some(profile) = profile().as_ref() {
+        header_u32(profile.header, layout::MODE_AT).store(mode.number(), Relaxed);
+    }
+}
+
+/// Whether recording is paused.
+pub(crate) fn is_paused() -> bool {
+    profile().as_ref().is_some_and(|profile| header_u32(profile.header, STATE).load(Relaxed) != 0)
 }
 
 /// Sets and clears flags.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Rooms, each of which uses only those before it: `process`, `abi`, `function`, `file`, `modules`, `tree`, `values`, `hooks`,
-//! `session`, `rewrite`, `start`, `callbacks`.
+//! `session`, `sampler`, `rewrite`, `start`, `callbacks`.
 //!
 //! No code here unwinds into the runtime, prints, or waits for managed code.
 
@@ -18,6 +18,11 @@ mod hooks;
 mod modules;
 mod process;
 mod rewrite;
+#[cfg(target_os = "linux")]
+mod sampler;
+#[cfg(not(target_os = "linux"))]
+#[path = "sampler/refused.rs"]
+mod sampler;
 mod session;
 mod start;
 mod tree;

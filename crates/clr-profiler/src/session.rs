@@ -56,6 +56,8 @@ fn execute(command: u32, name: &str) -> bool {
         Some(Command::Pause) if file::record_pause(true, now) => pauses::pause(now),
         Some(Command::Resume) if file::record_pause(false, now) => pauses::resume(now),
         Some(Command::Pause | Command::Resume) => {}
+        // Samples have no phases.
+        Some(Command::Reset | Command::Mark) if matches!(settings::sampling(), Ok(Some(_))) => return false,
         Some(Command::Reset) => return phases::add_phase("", PhaseKind::Reset, now),
         Some(Command::Mark) => return phases::add_phase(name, PhaseKind::Mark, now),
         None => return false,

@@ -6,9 +6,12 @@ use std::{
     time::Duration,
 };
 
+use live::Sampling;
+
 use crate::{
     abi::{
         com::{E_FAIL, HResult, S_OK},
+        runtime::Runtime,
         tables::mask,
     },
     file, hooks,
@@ -16,7 +19,7 @@ use crate::{
     modules::rules::Rules,
     process::{clock, settings},
     rewrite::at_load,
-    session,
+    sampler, session,
     tree::{CALLEES, Calibration, pauses, searches},
     values::{capture, described},
 };
@@ -40,6 +43,9 @@ pub(crate) fn start_program(runtime: *mut c_void) -> HResult {
 fn begin(object: *mut c_void) -> Result<String, String> {
     let runtime = session::checked(object)?;
     let (options, captured) = (settings::options()?, settings::captured()?);
+    if let Some(sampling) = settings::sampling()? {
+        return sample(runtime, sampling);
+    }
     let rules = Rules::new(options, settings::all_assemblies());
     let tracker = settings::tracker();
     let why_hooks = tracker.as_ref().and_then(|_| at_load::why_not(runtime));
@@ -81,6 +87,20 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     Ok(status)
 }
 
+/// Records samples, without probes.
+fn sample(runtime: Runtime, sampling: Sampling) -> Result<String, String> {
+    let (path, _) = session::create_profile(runtime, false)?;
+    sampler::start(runtime, sampling, settings::max_nodes()).inspect_err(|_| {
+        // Nothing is in it.
+        let _ = std::fs::remove_file(&path);
+    })?;
+    let (low, high) = sampler::EVENTS;
+    runtime.set_event_mask(low, high).ok_or("the runtime refuses the events")?;
+    let watch = std::thread::Builder::new().name("ilinst".into()).spawn(|| sampler::run(|| false));
+    watch.map_err(|error| format!("no thread can be started: {error}"))?;
+    Ok(format!("{} {}", live::SAMPLING, path.display()))
+}
+
 static IS_ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the file up to date while the program runs.
@@ -101,6 +121,7 @@ fn keep_file_up_to_date() {
 
 /// `Shutdown`
 pub(crate) fn end_program() {
+    sampler::stop();
     IS_ENDED.store(true, Relaxed);
     session::update_file(true);
     searches::end_all_searches();

@@ -26,7 +26,7 @@ pub(crate) use self::cpu::cpu_time_of;
 pub(crate) use self::{
     calibration::{CALLEES, Calibration},
     calls::{Call, current_call, end_callees, enter, innermost_call, leave, unwind},
-    layout::histogram_shift,
+    layout::{check_offsets, histogram_shift},
     owners::{TreeId, end_session, forget_session, look_at_threads, start_session, tree_of_thread},
     probes::{enter_woven, handle_woven, leave_woven},
 };

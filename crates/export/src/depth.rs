@@ -56,9 +56,11 @@ pub(crate) fn cut(export: &Export<'_>) -> Option<Shortened> {
     let (mut profile, mut phases, mut cut) = (export.profile.clone(), export.phases.to_vec(), Cut::default());
     let limit = export.max_depth.or_else(|| {
         let before = paths(&profile);
-        profile.trees.iter_mut().for_each(|tree| *tree = tree.folded(profile.functions.len()));
+        let recursive = profile.recursive();
+        profile.trees.iter_mut().for_each(|tree| *tree = tree.folded(&recursive));
         for (_, phase) in &mut phases {
-            phase.trees.iter_mut().for_each(|tree| *tree = tree.folded(phase.functions.len()));
+            let recursive = phase.recursive();
+            phase.trees.iter_mut().for_each(|tree| *tree = tree.folded(&recursive));
         }
         cut.is_folded = paths(&profile) < before;
         affordable(&profile)

@@ -61,12 +61,12 @@ impl Measure {
     /// Returns whether a profile has the measure.
     pub(crate) fn is_in(self, profile: &Profile) -> bool {
         match self {
-            Self::Calls => true,
+            Self::Calls => profile.mode.has_calls(),
             Self::SelfTime => profile.mode != Mode::Count,
             Self::Waiting => profile.sum(SampleType::WAITING) > 0,
             Self::Cpu => profile.sum(SampleType::CPU) > 0,
             Self::Exceptions => profile.sum(SampleType::EXCEPTIONS) > 0,
-            Self::Samples => profile.mode == Mode::Sampled,
+            Self::Samples => profile.mode.has_samples(),
         }
     }
 

@@ -8,6 +8,7 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use names::Visible;
+use profile::model::Mode;
 use prost::Message as _;
 
 use self::message::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
@@ -24,7 +25,11 @@ const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 
 pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Error> {
     let profile = export.profile;
-    let measures = Measure::of_profile(profile);
+    let mut measures = Measure::of_profile(profile);
+    if profile.mode == Mode::Cpu {
+        // As pprof's own CPU profiles have it: `samples`, then `cpu`, which is all of the running time.
+        measures = vec![Measure::Samples, Measure::Cpu];
+    }
     let mut strings = Strings::new();
     let mut head = Profile {
         time_nanos: i64::try_from(profile.start_time).unwrap_or(UNIX_EPOCH).saturating_sub(UNIX_EPOCH).saturating_mul(100).max(0),
@@ -35,8 +40,8 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
         let unit = if measure.is_time() { "nanoseconds" } else { "count" };
         head.sample_type.push(ValueType { r#type: strings.index(measure.name()), unit: strings.index(unit) });
     }
-    let shown = if measures.contains(&Measure::SelfTime) { Measure::SelfTime } else { Measure::Calls };
-    head.default_sample_type = strings.index(shown.name());
+    let shown = [Measure::SelfTime, Measure::Cpu].into_iter().find(|measure| measures.contains(measure));
+    head.default_sample_type = strings.index(shown.unwrap_or(Measure::Calls).name());
     for comment in [&profile.program, &profile.runtime, &profile.path].into_iter().filter(|text| !text.is_empty()) {
         head.comment.push(strings.index(comment));
     }

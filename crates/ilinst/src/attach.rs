@@ -17,6 +17,7 @@ use crate::{
     duration,
     failure::Failure,
     run::{Profiles, Reporting, Temporary},
+    sampling::SampleArgs,
     terminal::complain,
 };
 
@@ -39,6 +40,9 @@ pub(crate) struct Opts {
     weave: WeaveArgs,
 
     #[command(flatten)]
+    sample: SampleArgs,
+
+    #[command(flatten)]
     reporting: Reporting,
 }
 
@@ -46,6 +50,8 @@ const EXAMPLES: &str = "\
 Examples:
   ilinst attach 4711 --include 'Shop.*' --for 30s
   ilinst attach 4711 --for 2m --tree
+  ilinst attach 4711 --sample --for 30s
+  ilinst attach 4711 --sample --wall --for 10s --threads --tree
 
 Methods of all loaded assemblies are instrumented in memory; no file changes. A call that is already running is not recorded. Ctrl-C ends \
 the recording early.
@@ -64,7 +70,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it has to weave what is loaded.
 const UNTIL_WOVEN: Duration = Duration::from_secs(600);
 /// How long a runtime may take to be rid of the profiler that was attached before.
-const UNTIL_RID: Duration = Duration::from_secs(5);
+const UNTIL_RID: Duration = Duration::from_secs(15);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// How often it is seen whether the program is there still.
 const LOOK: Duration = Duration::from_secs(1);
@@ -84,6 +90,10 @@ impl Opts {
 
     fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
         let weaving = self.weave.resolve(&[])?;
+        let sampling = self.sample.sampling();
+        if sampling.is_some() {
+            SampleArgs::refuse_options(&weaving)?;
+        }
         if let Some(option) = NOT_APPLICABLE.into_iter().find(|option| weaving.is_given(&format!("--{option}"))) {
             let text = format_args!("--{option} does not apply to attach, which records calls and times of methods in memory");
             return Err(Failure::usage(text).into());
@@ -118,6 +128,7 @@ impl Opts {
             (live::VERSION, env!("CARGO_PKG_VERSION").to_owned()),
             (live::DURATION, self.duration.as_millis().to_string()),
             (live::STATUS, status.path().display().to_string()),
+            (live::SAMPLE, sampling.map(|sampling| sampling.to_string()).unwrap_or_default()),
         ];
         said.push((live::OUTPUT, profiles.absolute()?.display().to_string()));
         let data: String = said.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -130,7 +141,8 @@ impl Opts {
         };
         signals.release();
         if !self.reporting.quiet {
-            complain(format_args!("process {}: {}", self.process, in_words(&result)));
+            let text = if sampling.is_some() { sampled_in_words(&result) } else { in_words(&result) };
+            complain(format_args!("process {}: {text}", self.process));
         }
         self.reporting.show(self.reporting.read(&profiles, self.process), &profiles, false);
         Ok(Ended::InOrder)
@@ -143,17 +155,18 @@ impl Opts {
         let (mut seen, mut is_told, mut is_stopped, mut is_warned) = (Instant::now(), false, false, false);
         loop {
             let said = said_by(status, self.process)?;
-            if let Some(woven) = said.strip_prefix(live::WOVEN) {
+            let begun = said.strip_prefix(live::WOVEN).map(|woven| {
+                let mut lines = woven.lines();
+                let methods = lines.next().unwrap_or_default();
+                (format!("{methods} methods instrumented"), lines)
+            });
+            let begun = begun.or_else(|| said.starts_with(live::SAMPLING).then(|| (" samples are taken".to_owned(), "".lines())));
+            if let Some((begun, skipped)) = begun {
                 if !is_told {
                     end = Instant::now() + self.duration + PATIENCE;
                     if !self.reporting.quiet {
-                        let mut lines = woven.lines();
-                        let methods = lines.next().unwrap_or_default();
-                        complain(format_args!(
-                            "process {}:{methods} methods instrumented, for {:?}",
-                            self.process, self.duration
-                        ));
-                        lines.for_each(|skipped| complain(format_args!("skipped: {skipped}")));
+                        complain(format_args!("process {}:{begun}, for {:?}", self.process, self.duration));
+                        skipped.for_each(|skipped| complain(format_args!("skipped: {skipped}")));
                     }
                 }
                 is_told = true;
@@ -273,6 +286,12 @@ fn in_words(said: &str) -> String {
     } else {
         said.to_owned()
     }
+}
+
+/// The profiler's final status after samples.
+fn sampled_in_words(said: &str) -> String {
+    let is_done = said.starts_with(live::DETACHED) || said.starts_with(live::STAYS);
+    if is_done { "no more samples are taken".to_owned() } else { said.to_owned() }
 }
 
 /// The time that methods stay instrumented.

@@ -37,6 +37,7 @@ mod report;
 mod response_file;
 mod restore;
 mod run;
+mod sampling;
 mod snapshot;
 mod symbols;
 mod terminal;

@@ -8,15 +8,15 @@ use clap::{Args, ValueEnum};
 #[derive(Args, Debug)]
 pub(crate) struct MeasuringArgs {
     /// The measurements to record
-    #[arg(help_heading = "Measuring", long, value_enum)]
+    #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample")]
     mode: Option<Mode>,
 
     /// The clock that times calls [default: tsc, where the processor has an invariant counter]
-    #[arg(help_heading = "Measuring", long, value_enum)]
+    #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample")]
     clock: Option<Clock>,
 
     /// Time each call. By default, calls that take less time than a probe are only counted after a while
-    #[arg(help_heading = "Measuring", long)]
+    #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
     exact: bool,
 }
 

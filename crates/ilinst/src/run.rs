@@ -31,6 +31,7 @@ use crate::{
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
     instrument::{NOTHING_TO_WEAVE, why_nothing},
     measuring::MeasuringArgs,
+    sampling::SampleArgs,
     terminal::complain,
     text::count,
     weaving::Weaving,
@@ -50,12 +51,15 @@ pub(crate) struct Opts {
     #[command(flatten)]
     measuring: MeasuringArgs,
 
+    #[command(flatten)]
+    sample: SampleArgs,
+
     /// Instrument the program's own folder, and restore it when the program has ended; otherwise a copy is run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sample")]
     in_place: bool,
 
     /// Instrument methods in memory when they are loaded, and change no file (.NET Core 3.1 and later)
-    #[arg(long, conflicts_with = "in_place")]
+    #[arg(long, conflicts_with_all = ["in_place", "sample"])]
     live: bool,
 
     /// With --live, use the runtime's enter and leave hooks, for programs that load no startup hooks
@@ -97,6 +101,8 @@ Examples:
   ilinst run --live -- dotnet app.dll              in memory
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll
+  ilinst run --sample -- dotnet app.dll            samples instead of probes
+  ilinst run --sample --wall --tree -- dotnet app.dll
 
 Your program runs as usual: same arguments, environment, working directory, stdin, signals, stdout and exit code. ilinst prints \
 its report to stderr.
@@ -110,6 +116,11 @@ impl Opts {
     /// Whether single calls are kept.
     fn captures_calls(&self) -> bool {
         self.weave.selection.capture.is_some_and(|captured| captured.calls)
+    }
+
+    /// Whether the CLR profiler records.
+    fn is_live(&self) -> bool {
+        self.live || self.sample.sampling().is_some()
     }
 
     /// Whether this is one of the programs of `dotnet test`, which are reported together.
@@ -129,7 +140,7 @@ impl Opts {
         {
             return self.run_sdk(kind);
         }
-        if self.live {
+        if self.is_live() {
             return self.run_live();
         }
         let signals = Signals::take_over()?;

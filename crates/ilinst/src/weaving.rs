@@ -27,6 +27,12 @@ pub(crate) struct Weaving {
 }
 
 impl Weaving {
+    /// The name of an option that is on the command line, if there is one.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = self.settings.iter().find(|setting| setting.origin == Origin::CommandLine);
+        given.map(|setting| setting.name)
+    }
+
     /// Whether an option is on the command line, by its name there: a file's may be for other inputs.
     pub(crate) fn is_given(&self, option: &str) -> bool {
         let is_it = |setting: &&Setting| option.strip_prefix("--") == Some(setting.name);

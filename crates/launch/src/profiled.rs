@@ -22,6 +22,8 @@ pub struct Recording {
     /// The tracker by which methods record themselves that are instrumented when they are loaded. Without one, and in runtimes that
     /// load none, the profiler's hooks record calls.
     pub tracker: Option<PathBuf>,
+    /// The way to sample, if samples are taken in place of all others.
+    pub sampling: Option<live::Sampling>,
 }
 
 /// Where the tracker of [`Recording`] stays: what a program starts may outlive who started that.
@@ -165,7 +167,7 @@ impl ClrProfiler {
                 command.remove(&format!("{runtime}_PROFILER_PATH_{size}"));
             }
         }
-        let Recording { captured, tracker } = recording;
+        let Recording { captured, tracker, sampling } = recording;
         command
             .set(live::OPTIONS, options.weave.to_string())
             .set(live::ALL_ASSEMBLIES, if options.all_assemblies { "1" } else { "0" })
@@ -174,6 +176,7 @@ impl ClrProfiler {
             .set(live::VERSION, env!("CARGO_PKG_VERSION"))
             .set(live::STATUS, status)
             .set(live::PROGRAM, program.unwrap_or(Path::new("")))
+            .set(live::SAMPLE, sampling.map(|sampling| sampling.to_string()).unwrap_or_default())
             .remove(live::TRACKER);
         if let Some(tracker) = tracker {
             let mut hooks = tracker.clone().into_os_string();
@@ -195,8 +198,9 @@ impl ClrProfiler {
         let files = fs::read_dir(status).into_iter().flatten().flatten();
         let said: Vec<String> = files.filter_map(|file| fs::read_to_string(file.path()).ok()).collect();
         if said.iter().any(|said| !said.starts_with(live::FAILED)) {
-            let is_recorded =
-                |said: &&String| [live::RECORDING, live::REWRITING, live::BY_HOOKS].iter().any(|kind| said.starts_with(kind));
+            let is_recorded = |said: &&String| {
+                [live::RECORDING, live::REWRITING, live::BY_HOOKS, live::SAMPLING].iter().any(|kind| said.starts_with(kind))
+            };
             let recorded = said.iter().filter(is_recorded);
             let skipped = recorded.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect();
             let by_hooks =

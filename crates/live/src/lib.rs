@@ -1,7 +1,9 @@
 //! The protocol of a launcher and the CLR profiler: the profiler's names, and the environment variables that it reads.
 
 use std::{
+    fmt,
     io::{self, BufRead, Read},
+    str::FromStr,
     time::Duration,
 };
 
@@ -115,9 +117,61 @@ pub const FAILED: &str = "error: ";
 /// The variable with the values to capture of each call: words of weave's `Captured`, separated by commas.
 pub const CAPTURE: &str = "ILINST_LIVE_CAPTURE";
 
+/// The variable with the way to sample, as [`Sampling`] is written. Without it, the profiler takes no samples.
+pub const SAMPLE: &str = "ILINST_LIVE_SAMPLE";
+/// When a sampler records; behind it is the profile.
+pub const SAMPLING: &str = "sampling";
+
+/// The time that a sampler measures, and how often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sampling {
+    /// Whether it measures elapsed time of all threads, in place of CPU time.
+    pub wall: bool,
+    /// Samples per second: of CPU time, or of each thread.
+    pub frequency: u32,
+}
+
+impl Sampling {
+    /// The most samples per second.
+    pub const HIGHEST: u32 = 10_000;
+
+    /// The time that a sample stands for.
+    pub fn period(self) -> Duration {
+        Duration::from_nanos(1_000_000_000 / u64::from(self.frequency.max(1)))
+    }
+}
+
+impl fmt::Display for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", if self.wall { "wall" } else { "cpu" }, self.frequency)
+    }
+}
+
+impl FromStr for Sampling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text}: no way to sample");
+        let (kind, frequency) = text.split_once(' ').ok_or_else(wrong)?;
+        let frequency = frequency.parse().ok().filter(|number| (1..=Self::HIGHEST).contains(number)).ok_or_else(wrong)?;
+        match kind {
+            "cpu" | "wall" => Ok(Self { wall: kind == "wall", frequency }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ways_to_sample_are_read_again() {
+        for sampling in [Sampling { wall: false, frequency: 1 }, Sampling { wall: true, frequency: Sampling::HIGHEST }] {
+            assert_eq!(sampling.to_string().parse(), Ok(sampling));
+        }
+        assert!(["", "cpu", "cpu 0", "cpu 10001", "gpu 5"].iter().all(|text| text.parse::<Sampling>().is_err()));
+    }
 
     #[test]
     fn requests_are_read_again_and_nothing_else_is() {

@@ -42,6 +42,9 @@ const DECLARATIONS: [Declaration; 29] = [
     UnreadReason::DECLARATION,
 ];
 
+/// Constants that only the CLR profiler writes.
+const OTHERS: [(&str, &str); 2] = [("RecordingMode", "Cpu"), ("RecordingMode", "Wall")];
+
 /// Returns the C# source of the format's constants, which is `tracker-runtime/File/Format.cs`.
 pub fn csharp() -> String {
     let classes: Vec<String> = DECLARATIONS.iter().map(ToString::to_string).collect();
@@ -55,7 +58,8 @@ impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "    /// <summary>{}</summary>", summary(self.doc))?;
         writeln!(f, "    internal static partial class {}\n    {{", self.name)?;
-        for (name, number, value, doc) in self.constants {
+        let written = self.constants.iter().filter(|(name, ..)| !OTHERS.contains(&(self.name, *name)));
+        for (name, number, value, doc) in written {
             writeln!(f, "        /// <summary>{}</summary>", summary(doc))?;
             let number = match *number {
                 "u8" => "byte",

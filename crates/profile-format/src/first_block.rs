@@ -133,6 +133,22 @@ kinds! {
         Count = 2,
         /// As exact, and the beginning and end of each call are recorded.
         Trace = 3,
+        /// A sampler measures CPU time, without probes. Calls are not counted.
+        Cpu = 4,
+        /// A sampler measures elapsed time, without probes. Calls are not counted.
+        Wall = 5,
+    }
+}
+
+impl RecordingMode {
+    /// Returns whether a sampler measured the times.
+    pub const fn has_samples(self) -> bool {
+        matches!(self, Self::Sampled | Self::Cpu | Self::Wall)
+    }
+
+    /// Returns whether calls were counted.
+    pub const fn has_calls(self) -> bool {
+        !matches!(self, Self::Cpu | Self::Wall)
     }
 }
 

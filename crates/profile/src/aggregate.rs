@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{CallTree, Mode, Node, Notes, Profile, SampleType};
+use crate::model::{CallTree, Node, Notes, Profile, SampleType};
 
 /// The callees of each node of a tree.
 #[derive(Clone, Debug)]
@@ -176,7 +176,13 @@ impl Profile {
 
     /// Returns whether a sampler measured times.
     pub fn is_sampled(&self) -> bool {
-        self.mode == Mode::Sampled
+        self.mode.has_samples()
+    }
+
+    /// Returns for each function whether calls of it within it are recursion. All unnamed functions of a native library are one
+    /// function here, and call one another.
+    pub fn recursive(&self) -> Vec<bool> {
+        self.functions.iter().map(|function| !function.is_library()).collect()
     }
 
     /// Merges all call trees into one: equal paths become one.
@@ -216,28 +222,28 @@ impl Profile {
 
 impl CallTree {
     /// Returns the tree with direct and indirect recursion folded into the outermost call. Callees of a folded call become
-    /// callees of the outermost one. `functions` is the number of functions.
+    /// callees of the outermost one. `functions` says of each function whether its recursion is folded: [`Profile::recursive`].
     #[must_use]
-    pub fn folded(&self, functions: usize) -> Self {
+    pub fn folded(&self, functions: &[bool]) -> Self {
         let callees = self.callees();
         let mut folded = Self { values: vec![Vec::new(); self.values.len()], ..Self::default() };
         (folded.number, folded.threads, folded.cpu_ns) = (self.number, self.threads, self.cpu_ns);
         (folded.lost_calls, folded.bad_tokens, folded.names) = (self.lost_calls, self.bad_tokens, self.names.clone());
         // By function: the new node of its outermost call on the current path.
-        let mut on_path: Vec<Option<usize>> = vec![None; functions];
+        let mut on_path: Vec<Option<usize>> = vec![None; functions.len()];
         let mut places: HashMap<Node, usize> = HashMap::new();
         // A node, the new node of its caller, and, behind its callees, whether it is the outermost call.
         let mut steps: Vec<(usize, Option<usize>, Option<bool>)> = Vec::new();
         steps.extend(callees.called_by(None).iter().rev().map(|index| (*index, None, None)));
         while let Some((index, caller, left)) = steps.pop() {
-            let Some(node) = self.nodes.get(index).filter(|node| node.function < functions) else { continue };
+            let Some(node) = self.nodes.get(index).filter(|node| node.function < functions.len()) else { continue };
             if let Some(is_outermost) = left {
                 if is_outermost {
                     on_path[node.function] = None;
                 }
                 continue;
             }
-            let above = on_path[node.function];
+            let above = on_path[node.function].filter(|_| functions[node.function]);
             let place = above.unwrap_or_else(|| {
                 *places.entry(Node { function: node.function, caller }).or_insert_with(|| {
                     folded.nodes.push(Node { function: node.function, caller });
@@ -398,12 +404,12 @@ mod tests {
             (3, Some(2), 1, 16),
             (3, Some(0), 1, 32),
         ];
-        let folded = tree(&lines).folded(4);
+        let folded = tree(&lines).folded(&[true; 4]);
         assert_eq!(folded, tree(&[(1, None, 2, 5), (2, Some(0), 2, 10), (3, Some(0), 2, 48)]));
-        assert_eq!(folded.folded(4), folded);
+        assert_eq!(folded.folded(&[true; 4]), folded);
         // 200,000 deep.
         let deep: Vec<Line> = (0..200_000_usize).map(|level| (1 + level % 2, level.checked_sub(1), 1, 1)).collect();
-        assert_eq!(tree(&deep).folded(4), tree(&[(1, None, 100_000, 100_000), (2, Some(0), 100_000, 100_000)]));
+        assert_eq!(tree(&deep).folded(&[true; 4]), tree(&[(1, None, 100_000, 100_000), (2, Some(0), 100_000, 100_000)]));
     }
 
     #[test]

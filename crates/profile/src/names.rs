@@ -111,12 +111,19 @@ impl Function {
 
     /// Returns its name in metadata: `Namespace.Type::Method`.
     pub fn raw_name(&self) -> Option<String> {
-        self.name.as_ref().map(|name| format!("{}::{}", name.type_name, name.method))
+        let name = self.name.as_ref()?;
+        let is_native = name.type_name.is_empty();
+        Some(if is_native { name.method.clone() } else { format!("{}::{}", name.type_name, name.method) })
     }
 
     /// Returns its display name, with the types of its parameters if known. The result is the same in all profiles.
     pub fn full_name(&self) -> String {
         self.display_name() + &self.parameters().map(|types| format!("({types})")).unwrap_or_default()
+    }
+
+    /// Returns whether it stands for the functions of a native library that have no symbols.
+    pub(crate) fn is_library(&self) -> bool {
+        self.name.as_ref().is_some_and(|name| name.type_name.is_empty() && !name.method.contains('!'))
     }
 
     /// Returns its token in its module: `0x06000012`.
@@ -153,6 +160,8 @@ impl Function {
         match (&self.source, &self.name) {
             (Some(source), _) if source.type_name.is_empty() => source.method.clone(),
             (Some(source), _) => format!("{}.{}", source.type_name, source.method),
+            // A native function.
+            (None, Some(name)) if name.type_name.is_empty() => name.method.clone(),
             (None, Some(name)) => {
                 let source = source_name(&name.type_name, &name.method);
                 let member = source.map_or_else(|| written_member(&name.method), |source| source.member());

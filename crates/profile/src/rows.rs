@@ -2,7 +2,7 @@
 
 use crate::{
     aggregate::{percent, running},
-    model::{Mode, Notes, Profile, SampleType},
+    model::{Notes, Profile, SampleType},
 };
 pub use crate::{
     metric::{Metric, MetricUnit, Ranked, SortBy, rank},
@@ -91,7 +91,7 @@ impl Profile {
             exceptions: at(&sums.exceptions) as u64,
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),
-            samples: (self.mode == Mode::Sampled).then(|| at(&sums.samples) as u64),
+            samples: self.mode.has_samples().then(|| at(&sums.samples) as u64),
             mostly_probe: own_probes > own || probes > total,
             counted: counted as u64,
         }

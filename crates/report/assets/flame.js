@@ -396,7 +396,7 @@ class FlameGraph {
     const { self } = app.tree.functions;
     /** @type {Map<string, number>} */ const weights = new Map();
     for (let fn = 0; fn < FUNCTIONS.count; fn++) {
-      if (app.tree.functions.calls[fn]) weights.set(palette.of(fn), (weights.get(palette.of(fn)) ?? 0) + self[fn]);
+      if (app.tree.functions.calls[fn] || self[fn] > 0) weights.set(palette.of(fn), (weights.get(palette.of(fn)) ?? 0) + self[fn]);
     }
     const groups = [...weights].sort((one, other) => other[1] - one[1]).slice(0, 12);
     this.legend.replaceChildren(

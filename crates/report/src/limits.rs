@@ -135,7 +135,8 @@ pub fn limits(profile: &Profile) -> Vec<String> {
         limits.push("times include the cost of recording values (--capture)".into());
     }
     let running = profile.running();
-    if let Some(cpu) = profile.cpu_ns.filter(|cpu| *cpu > 0 && profile.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
+    let cpu = profile.cpu_ns.filter(|_| profile.mode.has_calls());
+    if let Some(cpu) = cpu.filter(|cpu| *cpu > 0 && profile.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {
         let times = profile.milliseconds(running) * 1e6 / cpu as f64;
         limits.push(format!(
             "threads show {times:.1} times more running time than CPU time: the machine was busy, or the code waits in calls that \
@@ -150,6 +151,13 @@ pub fn limits(profile: &Profile) -> Vec<String> {
             0 => "times are from a sampler, which takes one sample a millisecond".into(),
             samples => format!("times are from {}, one a millisecond", counted(samples as u64, "sample")),
         }),
+        Mode::Cpu | Mode::Wall => {
+            let samples = profile.sum(SampleType::SAMPLES);
+            let period = profile.milliseconds(wall) / samples.max(1) as f64;
+            let what = if profile.mode == Mode::Cpu { "CPU time" } else { "elapsed time" };
+            let samples = counted(samples.max(0) as u64, "sample");
+            limits.push(format!("times are from {samples} of {what}, one every {period:.1} ms; calls are not counted"));
+        }
         Mode::Count => limits.push("only calls were counted (ILINST_MODE=count): there are no times and no callers".into()),
         Mode::Exact | Mode::Trace if profile.ticks_per_second < COARSE_CLOCK => {
             limits.push(format!("the clock ticks every {} ns", 1_000_000_000 / profile.ticks_per_second));

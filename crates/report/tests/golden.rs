@@ -188,7 +188,7 @@ fn what_is_unknown_is_refused_or_said() {
         (VERSION_AT, 3, "format version 3; this ilinst reads version 2"),
         (FLAGS_AT, 0x8000_0001, "flags 2147483649, which this ilinst does not know (file offset 0xc)"),
         (CLOCK_AT, 3, "clock 3, which this ilinst does not know (file offset 0x18)"),
-        (MODE_AT, 4, "mode 4, which this ilinst does not know (file offset 0x44)"),
+        (MODE_AT, 6, "mode 6, which this ilinst does not know (file offset 0x44)"),
     ] {
         let error = Profile::parse(&with_u32(&bytes, offset, value)).expect_err(message);
         assert_eq!(error.to_string(), message);

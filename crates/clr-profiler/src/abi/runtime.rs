@@ -327,6 +327,96 @@ impl Runtime {
     }
 }
 
+/// Queries for samples: what lies at code addresses. None waits for managed code.
+impl Runtime {
+    /// `ICorProfilerInfo10`, which has all slots used here.
+    fn newer(self) -> Option<Interface> {
+        // SAFETY: the interface belongs to the runtime.
+        unsafe { Interface::query(self.this(), &INFO_10) }
+    }
+
+    /// The function whose code contains an address, compiled ahead of time or not. Dynamic methods are not found.
+    pub(crate) fn function_at(self, address: usize) -> Option<Id> {
+        type F = unsafe extern "system" fn(*mut c_void, usize, *mut Id) -> HResult;
+        let mut function = 0;
+        // SAFETY: GetFunctionFromIP(LPCBYTE, FunctionID*), which takes any address.
+        done(unsafe { self.0.method::<F>(Info::GetFunctionFromIP as usize)(self.this(), address, &mut function) })?;
+        Some(function).filter(|function| *function != 0)
+    }
+
+    /// The first addresses of a function's compiled bodies.
+    pub(crate) fn code_starts(self, function: Id) -> Vec<usize> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, usize, u32, *mut u32, *mut usize) -> HResult;
+        let Some(info) = self.newer() else { return Vec::new() };
+        let starts = list(8, |room, count, to| {
+            let method = Info::GetNativeCodeStartAddresses as usize;
+            // SAFETY: GetNativeCodeStartAddresses(FunctionID, ReJITID, ULONG32, ULONG32*, UINT_PTR[]).
+            unsafe { info.method::<F>(method)(info.pointer(), function, 0, room, count, to) }
+        });
+        starts.unwrap_or_default()
+    }
+
+    /// The parts of the body that begins at an address.
+    pub(crate) fn code_ranges(self, start: usize) -> Vec<std::ops::Range<usize>> {
+        /// `COR_PRF_CODE_INFO`
+        #[repr(C)]
+        #[derive(Clone, Copy, Default)]
+        struct CodeInfo {
+            start: usize,
+            size: usize,
+        }
+        type F = unsafe extern "system" fn(*mut c_void, usize, u32, *mut u32, *mut CodeInfo) -> HResult;
+        let Some(info) = self.newer() else { return Vec::new() };
+        let parts = list(4, |room, count, to| {
+            // SAFETY: GetCodeInfo4(UINT_PTR, ULONG32, ULONG32*, COR_PRF_CODE_INFO[]).
+            unsafe { info.method::<F>(Info::GetCodeInfo4 as usize)(info.pointer(), start, room, count, to) }
+        });
+        let parts = parts.unwrap_or_default().into_iter();
+        parts.filter(|part| part.size != 0).map(|part| part.start..part.start.saturating_add(part.size)).collect()
+    }
+
+    /// The name of a dynamic method.
+    pub(crate) fn dynamic_name(self, function: Id) -> Option<String> {
+        type F =
+            unsafe extern "system" fn(*mut c_void, Id, *mut Id, *mut *const u8, *mut u32, u32, *mut u32, *mut u16) -> HResult;
+        let info = self.newer()?;
+        let (mut module, mut signature, mut size) = (0, std::ptr::null(), 0);
+        text(|room, length, to| {
+            // SAFETY: GetDynamicFunctionInfo(FunctionID, ModuleID*, PCCOR_SIGNATURE*, ULONG*, ULONG, ULONG*, WCHAR[]).
+            unsafe {
+                let method = info.method::<F>(Info::GetDynamicFunctionInfo as usize);
+                method(info.pointer(), function, &mut module, &mut signature, &mut size, room, length, to)
+            }
+        })
+    }
+
+    /// The functions that are compiled already.
+    pub(crate) fn compiled(self) -> Vec<Id> {
+        type F = unsafe extern "system" fn(*mut c_void, *mut *mut c_void) -> HResult;
+        type Next = unsafe extern "system" fn(*mut c_void, u32, *mut [Id; 2], *mut u32) -> HResult;
+        const ROOM: usize = 64;
+        let (mut found, mut functions) = (std::ptr::null_mut(), Vec::new());
+        // SAFETY: EnumJITedFunctions2(ICorProfilerFunctionEnum**); the result is a counted reference with Next(ULONG,
+        // COR_PRF_FUNCTION[], ULONG*), of pairs of a FunctionID and a ReJITID.
+        unsafe {
+            if self.0.method::<F>(Info::EnumJITedFunctions2 as usize)(self.this(), &mut found) < 0 {
+                return functions;
+            }
+            let Some(all) = Owned::new(found) else { return functions };
+            let (all, mut some) = (all.interface(), [[0; 2]; ROOM]);
+            loop {
+                let mut count = 0;
+                let next = all.method::<Next>(ModuleEnum::Next as usize);
+                if next(all.pointer(), ROOM as u32, some.as_mut_ptr(), &mut count) < 0 || count == 0 {
+                    break;
+                }
+                functions.extend(some.iter().take(count as usize).map(|[function, _]| *function));
+            }
+        }
+        functions
+    }
+}
+
 /// The exact class and generic arguments of a function in one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context {

@@ -168,6 +168,8 @@ pub mod mask {
     pub const FUNCTION_RETVAL: u32 = 0x0400_0000;
     /// `COR_PRF_ENABLE_FRAME_INFO`
     pub const FRAME_INFO: u32 = 0x0800_0000;
+    /// High word: `COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS`, with which dynamic methods are reported, too.
+    pub const DYNAMIC_UNLOADS: u32 = 0x4;
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use std::{
 };
 
 use live::{
-    ALL_ASSEMBLIES, CAPTURE, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, STATUS, STOP, TRACKER, VERSION,
+    ALL_ASSEMBLIES, CAPTURE, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, SAMPLE, STATUS, STOP, Sampling,
+    TRACKER, VERSION,
 };
 use weave::{Captured, Options};
 
@@ -87,6 +88,11 @@ pub(crate) fn captured() -> Result<Option<Captured>, String> {
         return Ok(None);
     }
     words.parse().map(Some).map_err(|error| format!("{CAPTURE}: {error}"))
+}
+
+/// The way to sample, if the profiler is to take samples.
+pub(crate) fn sampling() -> Result<Option<Sampling>, String> {
+    variable(SAMPLE).filter(|words| !words.is_empty()).map(|words| words.parse()).transpose()
 }
 
 pub(crate) fn max_nodes() -> u32 {

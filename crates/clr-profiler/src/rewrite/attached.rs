@@ -15,6 +15,7 @@ use std::{
 };
 
 use ecma335::{Table, Token};
+use live::Sampling;
 use weave::{NativeProbes, Reason, Tracker, Weave};
 
 use super::at_load;
@@ -31,7 +32,7 @@ use crate::{
         rules::{Rules, TOOL},
     },
     process::{clock, settings},
-    session,
+    sampler, session,
     tree::{self, CALLEES, Calibration},
 };
 
@@ -48,6 +49,9 @@ use named_pipe::RequestPipe;
 use unnamed_pipe::RequestPipe;
 #[cfg(not(any(windows, target_os = "linux")))]
 use unsupported::RequestPipe;
+
+/// The events of an attachment that instruments methods.
+const EVENTS: (u32, u32) = (mask::MODULE_LOADS | mask::JIT_COMPILATION | mask::ENABLE_REJIT, 0);
 
 /// A method as ReJIT identifies it: its module id and its token.
 type Method = (Id, u32);
@@ -100,8 +104,9 @@ pub(crate) fn start_attachment(runtime: *mut c_void, data: &[u8]) -> HResult {
     settings::give(data);
     let session = || {
         let runtime = session::checked(runtime)?;
-        let events = mask::MODULE_LOADS | mask::JIT_COMPILATION | mask::ENABLE_REJIT;
-        runtime.set_event_mask(events, 0).ok_or("the runtime does not compile methods anew")?;
+        // Without ReJIT, the runtime detaches the profiler afterwards.
+        let (low, high) = if settings::sampling()?.is_some() { sampler::EVENTS } else { EVENTS };
+        runtime.set_event_mask(low, high).ok_or("the runtime does not compile methods anew")?;
         pin();
         Session::new(runtime)
     };
@@ -157,17 +162,49 @@ impl Session {
     }
 
     fn once(mut self) -> Result<String, String> {
-        let result = self.weave().and_then(|(methods, skipped)| self.record(&methods, &skipped)).map_err(|error| {
+        let result = match settings::sampling() {
+            Ok(None) => self.weave().and_then(|(methods, skipped)| self.record(&methods, &skipped)),
+            Ok(Some(sampling)) => self.sample(sampling),
+            Err(error) => Err(error),
+        };
+        let result = result.map_err(|error| {
             let pieces = end_recording().or_else(|| file::finish(clock::now()));
             pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
             let _ = std::fs::remove_file(&self.profile);
             format!("{}{error}", live::FAILED)
         });
+        if matches!(settings::sampling(), Ok(Some(_))) && result.is_ok() {
+            // Nothing is left to be undone: the client need not wait for the runtime to detach the profiler.
+            settings::report(live::DETACHED);
+        }
         // A client that receives the result may attach again at once.
         if let Some(state) = state().as_mut() {
             state.result = result.as_ref().map_or_else(Clone::clone, |refused| format!("{}{refused}", live::DETACHED));
         }
         result
+    }
+
+    /// Records samples for the requested time.
+    fn sample(&self, sampling: Sampling) -> Result<String, String> {
+        let (low, high) = sampler::EVENTS;
+        let refused = "the runtime refuses the events";
+        // A runtime that has used ReJIT keeps it. This sets nothing new after a first attachment.
+        let (keep, _) = EVENTS;
+        let set = self.runtime.set_event_mask(low, high).or_else(|| self.runtime.set_event_mask(low | keep, high));
+        set.ok_or(refused)?;
+        sampler::start(self.runtime, sampling, settings::max_nodes())?;
+        IS_ON.store(true, Relaxed);
+        {
+            let _held = hold_modules();
+            sampler::add_compiled(self.runtime);
+        }
+        let until = Instant::now() + settings::duration();
+        settings::report(live::SAMPLING);
+        sampler::run(|| Instant::now() >= until || settings::is_stopped() || !IS_ON.load(Relaxed));
+        let pieces = end_recording();
+        // SAFETY: the sampler's thread alone writes to the profile, and this is the thread.
+        pieces.into_iter().for_each(|pieces| unsafe { pieces.unmap() });
+        Ok(String::new())
     }
 
     /// Instruments the loaded modules. Returns the methods, and the reasons for skipped modules and methods. Collectible modules are skipped: the runtime
@@ -286,6 +323,7 @@ fn end_recording() -> Option<Pieces> {
     if !IS_ON.swap(false, Relaxed) {
         return None;
     }
+    sampler::stop();
     tree::end_session();
     file::finish(clock::now())
 }

@@ -188,6 +188,7 @@ macro_rules! check_offsets {
         $(const _: () = assert!(std::mem::offset_of!($structure, $field) == $layout::$offset);)*)*
     };
 }
+pub(crate) use check_offsets;
 check_offsets! {
     Node: node {
         method_id: METHOD_ID_AT, caller: CALLER_AT, start: START_AT, calls: CALLS_AT, total: TOTAL_AT, leaves: LEAVES_AT,

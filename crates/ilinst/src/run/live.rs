@@ -6,7 +6,7 @@ use ::instrument::{NativeProgram, failure::about};
 use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code, tracker_of};
 
 use super::{Opts, Profiles, ended_with};
-use crate::{failure::Failure, terminal::complain, weaving::Weaving};
+use crate::{failure::Failure, sampling::SampleArgs, terminal::complain, weaving::Weaving};
 
 impl Opts {
     pub(super) fn run_live(&self) -> anyhow::Result<u8> {
@@ -15,9 +15,16 @@ impl Opts {
         let (mut command, program) = self.command_as_it_is()?;
         if let (Some(variable), Some(program)) = (ClrProfiler::refused_by(), &program) {
             let text = format_args!(
-                "{}: {variable} in the environment has .NET load no profiler; unset it, or leave --live out",
-                program.assembly.display()
+                "{}: {variable} in the environment has .NET load no profiler; unset it, or leave {} out",
+                program.assembly.display(),
+                if self.sample.sampling().is_some() { "--sample" } else { "--live" }
             );
+            return Err(Failure::usage(text).into());
+        }
+        let is_mono = Path::new(command.get_program()).file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("mono"));
+        if is_mono && self.sample.sampling().is_some() {
+            let text =
+                "--sample needs .NET Core 3.1 or later: Mono has no such profiling API. Use probes: `ilinst run -- mono app.exe`";
             return Err(Failure::usage(text).into());
         }
         let folder = match &program {
@@ -75,6 +82,10 @@ impl Opts {
             let text = "--live uses the tracker's probes alone: --enter, --leave-call and the like are for run and instrument";
             return Err(Failure::usage(text).into());
         }
+        let sampling = self.sample.sampling();
+        if sampling.is_some() {
+            SampleArgs::refuse_options(&weaving)?;
+        }
         let captured = weaving.options.weave.capture;
         if self.hooks && (captured.exception || captured.texts) {
             let text = "--hooks keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
@@ -86,8 +97,8 @@ impl Opts {
                  takes it"
             ));
         }
-        let tracker = if self.hooks { None } else { Some(tracker_of(&Cache::of_user()?)?) };
-        let recording = Recording { captured: Some(captured).filter(|captured| captured.calls), tracker };
+        let tracker = if self.hooks || sampling.is_some() { None } else { Some(tracker_of(&Cache::of_user()?)?) };
+        let recording = Recording { captured: Some(captured).filter(|captured| captured.calls), tracker, sampling };
         Ok((weaving, recording))
     }
 

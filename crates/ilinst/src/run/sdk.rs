@@ -54,7 +54,7 @@ impl Opts {
         let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
         let mut words = self.command.clone();
         let mut command;
-        let profiler = if self.live {
+        let profiler = if self.is_live() {
             let profiler = ClrProfiler::find()?;
             let (weaving, recording) = self.recording(&env::current_dir()?, true)?;
             let environment = profiler.environment(&weaving.options, &recording, status.path(), None);
@@ -121,7 +121,7 @@ impl Opts {
     /// Instruments what VSTest is to run.
     fn instrument_for(&self, started: &Started) -> anyhow::Result<u8> {
         let assembly = Path::new(&self.command[0]);
-        let program = if self.live { None } else { self.instrument_beside(assembly, |folder| started.copy(folder))? };
+        let program = if self.is_live() { None } else { self.instrument_beside(assembly, |folder| started.copy(folder))? };
         started.instrumented(program.as_deref().unwrap_or(assembly))?;
         Ok(0)
     }

@@ -288,7 +288,7 @@ impl Builder<'_, '_> {
                 // A call cannot start before its caller; an earlier start was being changed.
                 let start = sums.start.max(start_of_caller).max(first);
                 sums.open += 1;
-                if self.records.header.mode != Mode::Sampled {
+                if !self.records.header.mode.has_samples() {
                     sums.total = sums.total.saturating_add(end.saturating_sub(start).max(0));
                 }
             }
@@ -473,7 +473,7 @@ impl Tree {
                 probes[caller] += std::mem::take(&mut probes[index]);
                 unsure[caller] += std::mem::take(&mut unsure[index]);
             }
-            if header.mode != Mode::Sampled {
+            if !header.mode.has_samples() {
                 wall[caller] = wall[caller].saturating_sub(net[index]);
             }
         }
@@ -495,8 +495,13 @@ impl Tree {
         let leaves = self.sums.iter().zip(&self.notes).map(|(sums, notes)| sums.leaves(*notes)).collect();
         let mut values = vec![list(|sums| sums.calls), leaves, list(|sums| sums.open)];
         let waits = |node: &Node| functions.list.get(node.function).is_some_and(|function| function.method_id.waits());
-        let waiting = self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 });
-        let waiting: Vec<i64> = waiting.collect();
+        let waiting: Vec<i64> = if header.mode == Mode::Wall {
+            // A sampled thread waits while it does not run.
+            let ticks = |ns: i64| (i128::from(ns) * i128::from(header.ticks_per_second) / 1_000_000_000) as i64;
+            self.sums.iter().zip(&wall).map(|(sums, wall)| wall.saturating_sub(ticks(sums.cpu)).max(0)).collect()
+        } else {
+            self.nodes.iter().zip(&wall).map(|(node, wall)| if waits(node) { *wall } else { 0 }).collect()
+        };
         let probes = self.overhead(&wall, &waiting, probes, &unsure);
         values.extend([wall, waiting, probes]);
         values.extend([
@@ -506,7 +511,7 @@ impl Tree {
             of_async(|record| record.faulted.max(0)),
             self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
             list(|sums| sums.cpu),
-            if header.mode == Mode::Sampled { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
+            if header.mode.has_samples() { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
             counted,
         ]);
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;

@@ -110,16 +110,17 @@ impl Column {
 
     /// Returns the columns that have values in these rows and fit a terminal's width, and the sorted column.
     pub(super) fn suitable(profile: &Profile, rows: &[Row<'_>], sort: SortBy) -> Vec<Self> {
-        let mut columns = vec![Self::Calls];
+        let mut columns = Vec::new();
+        columns.extend(profile.mode.has_calls().then_some(Self::Calls));
         if profile.mode == Mode::Count {
             return columns;
         }
         columns.extend([Self::SelfTime, Self::SelfPercent, Self::Total, Self::TotalPercent]);
         columns.extend((profile.sum(SampleType::WAITING) > 0).then_some(Self::Waiting));
-        columns.push(Self::Average);
+        columns.extend(profile.mode.has_calls().then_some(Self::Average));
         columns.extend(rows.iter().any(|row| row.p95_ms.is_some() && !row.is_async).then_some(Self::P95));
         columns.extend(rows.iter().any(|row| row.first_ms.is_some() && !row.is_async).then_some(Self::First));
-        columns.extend((profile.mode == Mode::Sampled).then_some(Self::Samples));
+        columns.extend(profile.mode.has_samples().then_some(Self::Samples));
         let sorted = Self::ALL.iter().find(|column| column.name() == sort.name());
         let has = |column: Self| rows.iter().any(|row| !matches!(column.cell(row), Cell::None));
         if let Some(sorted) = sorted.filter(|column| !columns.contains(column) && has(**column)) {

@@ -1,20 +1,38 @@
 //! Threads, groups, callers and callees as text.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use names::Visible;
 
 use super::{bar::Bar, options::TextOptions};
 use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};
 
+/// A column of numbers of calls. It is not there if none were counted.
+struct Calls {
+    is_shown: bool,
+    width: usize,
+}
+
+impl Calls {
+    fn of(mut calls: impl Iterator<Item = i64>, width: usize) -> Self {
+        Self { is_shown: calls.any(|calls| calls > 0), width }
+    }
+
+    fn cell(&self, value: impl Display) -> String {
+        if self.is_shown { format!(" {value:>width$}", width = self.width) } else { String::new() }
+    }
+}
+
 /// Writes the running, waiting and CPU time of threads.
 pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
     let head = Bar::head(options.bars);
-    let _ = writeln!(text, "{:>12} {:>7} {:>12} {:>12} {:>12}{head}  thread", "running ms", "%", "waiting ms", "CPU ms", "calls");
+    let calls = Calls::of(rows.iter().map(|row| row.calls), 12);
+    let _ = write!(text, "{:>12} {:>7} {:>12} {:>12}", "running ms", "%", "waiting ms", "CPU ms");
+    let _ = writeln!(text, "{}{head}  thread", calls.cell("calls"));
     for row in rows {
         let cpu = row.cpu_ms.map(|cpu| format!("{cpu:.3}")).unwrap_or_default();
         let (running, percent, waiting) = (row.running_ms, row.running_percent, row.waiting_ms);
-        let _ = write!(text, "{running:>12.3} {percent:>7.2} {waiting:>12.3} {cpu:>12} {:>12}", row.calls);
+        let _ = write!(text, "{running:>12.3} {percent:>7.2} {waiting:>12.3} {cpu:>12}{}", calls.cell(row.calls));
         let _ = writeln!(text, "{}  {}", Bar(options.bars, percent), Visible(&row.name));
     }
 }
@@ -22,12 +40,13 @@ pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut Stri
 /// Writes the times of groups of methods.
 pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOptions, text: &mut String) {
     let (head, noun) = (Bar::head(options.bars), if are_assemblies { "assembly" } else { "group" });
-    let _ =
-        write!(text, "{:>8} {:>10} {:>10} {:>6} {:>10} {:>6} ", "methods", "calls", "self ms", "self %", "total ms", "total%");
+    let calls = Calls::of(rows.iter().map(|row| row.calls), 10);
+    let _ = write!(text, "{:>8}{} {:>10} {:>6} ", "methods", calls.cell("calls"), "self ms", "self %");
+    let _ = write!(text, "{:>10} {:>6} ", "total ms", "total%");
     let _ = writeln!(text, "{:>10}{head}  {noun}", "waiting ms");
     for row in rows {
         let (own, total) = (row.self_ms, row.total_ms);
-        let _ = write!(text, "{:>8} {:>10} {own:>10.3} {:>6.2} ", row.methods, row.calls, row.self_percent);
+        let _ = write!(text, "{:>8}{} {own:>10.3} {:>6.2} ", row.methods, calls.cell(row.calls), row.self_percent);
         let _ = write!(text, "{total:>10.3} {:>6.2} {:>10.3}", row.total_percent, row.waiting_ms);
         let _ = writeln!(text, "{}  {}", Bar(options.bars, row.self_percent), Visible(&row.name));
     }
@@ -39,10 +58,12 @@ pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String)
         Relation::Caller => "called by",
         Relation::Callee => "calls",
     };
-    let _ = writeln!(text, "{:>7} {:>12} {:>12} {:>12}  {noun}", "total %", "total ms", "waiting ms", "calls");
+    let calls = Calls::of(rows.iter().map(|row| row.calls), 12);
+    let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "waiting ms");
+    let _ = writeln!(text, "{}  {noun}", calls.cell("calls"));
     for row in rows {
         let (percent, total) = (row.total_percent, row.total_ms);
-        let _ = write!(text, "{percent:>7.2} {total:>12.3} {:>12.3} {:>12}  ", row.waiting_ms, row.calls);
+        let _ = write!(text, "{percent:>7.2} {total:>12.3} {:>12.3}{}  ", row.waiting_ms, calls.cell(row.calls));
         let _ = writeln!(text, "{}", Visible(row.name));
     }
 }

@@ -16,13 +16,16 @@ const INDENTED_LEVELS: usize = 40;
 
 /// Writes paths, with a heading for each tree.
 pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptions, text: &mut String) {
-    let has_waiting = profile.sum(SampleType::WAITING) > 0;
+    let (has_waiting, has_calls) = (profile.sum(SampleType::WAITING) > 0, profile.mode.has_calls());
     let head = |text: &mut String| {
         let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "self ms");
         if has_waiting {
             let _ = write!(text, " {:>12}", "waiting ms");
         }
-        let _ = writeln!(text, " {:>12}{}  call tree", "calls", Bar::head(options.bars));
+        if has_calls {
+            let _ = write!(text, " {:>12}", "calls");
+        }
+        let _ = writeln!(text, "{}  call tree", Bar::head(options.bars));
     };
     let mut tree = None;
     if rows.first().is_none_or(|row| row.tree.is_none()) {
@@ -39,10 +42,13 @@ pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptio
         if has_waiting {
             let _ = write!(text, " {:>12.3}", row.waiting_ms);
         }
+        if has_calls {
+            let _ = write!(text, " {:>12}", row.calls);
+        }
         let bar = Bar(options.bars, row.total_percent);
         let depth_mark = if row.depth > INDENTED_LEVELS { format!("[{}] ", row.depth) } else { String::new() };
         let indent = row.depth.min(INDENTED_LEVELS) * 2;
-        let _ = writeln!(text, " {:>12}{bar}  {:indent$}{depth_mark}{}{}", row.calls, "", Visible(row.name), remarks(row));
+        let _ = writeln!(text, "{bar}  {:indent$}{depth_mark}{}{}", "", Visible(row.name), remarks(row));
     }
 }
 

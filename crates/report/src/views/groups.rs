@@ -72,13 +72,13 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
         })
         .collect();
     let flat = |what| profile.flat_by_function(what);
-    let (calls, exceptions, cpu) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU));
+    let (calls, exceptions, cpu, samples) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU), flat(S::SAMPLES));
     let (wall, waiting, probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
     let (mut own, is_sampled) = (vec![0_i64; rows.len()], profile.is_sampled());
     for (function, group) in group_of.iter().enumerate() {
         let Some((group, row)) = group.and_then(|group| Some((group, rows.get_mut(group)?))) else { continue };
         let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
-        row.methods += u64::from(at(&calls) > 0);
+        row.methods += u64::from(at(&calls) > 0 || at(&samples) > 0);
         row.calls = row.calls.saturating_add(at(&calls));
         row.exceptions = row.exceptions.saturating_add(at(&exceptions));
         if is_sampled {
@@ -104,7 +104,11 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
 fn group_name(profile: &Profile, function: &Function, by: GroupBy) -> String {
     let module = profile.module_of(function);
     match by {
-        GroupBy::Type => function.type_name().unwrap_or_else(|| "(not known)".into()),
+        GroupBy::Type => match function.type_name() {
+            None => "(not known)".into(),
+            Some(none) if none.is_empty() => "(none)".into(),
+            Some(name) => name,
+        },
         GroupBy::Namespace => match function.namespace() {
             None => "(not known)".into(),
             Some("") => "(none)".into(),

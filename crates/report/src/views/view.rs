@@ -158,7 +158,7 @@ fn tree_rows<'n>(
     };
     let kept = kept(profile, is_kept);
     let one_tree = |tree: &CallTree| {
-        let folded = options.fold_recursion.then(|| tree.folded(profile.functions.len()));
+        let folded = options.fold_recursion.then(|| tree.folded(&profile.recursive()));
         let rows = kept_paths(profile, folded.as_ref().unwrap_or(tree), names, &kept);
         in_tree_order(&rows, options.sort, is_shown)
     };

@@ -1,0 +1,392 @@
+//! A sampling profiler: threads take samples of their own stacks, by timers on their CPU time, and a thread of the profiler adds
+//! the samples up. Nothing is suspended, and no code of the program changes. docs/design/live-profiler.md has the reasons.
+//!
+//! ```text
+//! timer -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
+//! ```
+
+mod code;
+mod maps;
+mod paths;
+mod prologue;
+mod ring;
+mod signal;
+mod symbols;
+mod threads;
+mod walk;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use live::Sampling;
+use profile_format::{NameKind, RecordingMode};
+
+pub(crate) use self::threads::began as thread_began;
+use self::{
+    code::Names,
+    paths::{Paths, Value},
+    ring::Sample,
+    signal::Table,
+    threads::Threads,
+    walk::End,
+};
+use crate::{
+    abi::{
+        runtime::{Id, Runtime},
+        tables::mask,
+    },
+    file, session as recording,
+};
+
+/// The events that the sampler needs. With these, code that was compiled ahead of time stays in use, and methods are inlined.
+pub(crate) const EVENTS: (u32, u32) = (mask::THREADS | mask::JIT_COMPILATION | mask::MODULE_LOADS, mask::DYNAMIC_UNLOADS);
+
+/// The time between two looks at the samples.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// A thread that has run for less than that since its last sample, in ns, ran the signal handler alone.
+const NOT_RUN: i64 = 20_000;
+/// After so many samples of a waiting thread whose stack could not be walked to its end, the last one is kept.
+const MOST_TRIES: u32 = 3;
+
+/// A recording under way.
+struct Session {
+    sampling: Sampling,
+    names: Names,
+    /// By place of a thread.
+    of_threads: HashMap<usize, OfThread>,
+    /// Paths of ended threads, which later threads use.
+    unowned: Vec<Paths>,
+    trees: u64,
+    nodes_left: i64,
+    sample: Sample,
+    frames: Vec<u64>,
+    looked_at: Option<Instant>,
+    /// The time of elapsed time's last samples, and what they stand for.
+    ticked: Option<Instant>,
+    tick: Duration,
+}
+
+/// The record of a thread.
+struct OfThread {
+    id: i32,
+    paths: Paths,
+    name: String,
+    is_named: bool,
+    cpu: i64,
+    /// Its last path, while it can be taken for the next sample: the thread has waited since.
+    last: Option<Vec<u64>>,
+    /// How often its path was asked for without one that could be kept.
+    tries: u32,
+    /// Whether it ran when it was asked for its path.
+    was_running: bool,
+}
+
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+fn session() -> MutexGuard<'static, Option<Session>> {
+    SESSION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether samples are recorded.
+pub(crate) fn is_on() -> bool {
+    IS_ON.load(Relaxed)
+}
+
+/// Begins to record into the profile that was created.
+pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Result<(), String> {
+    signal::install()?;
+    code::clear();
+    file::set_mode(if sampling.wall { RecordingMode::Wall } else { RecordingMode::Cpu });
+    *RUNTIME.lock().unwrap_or_else(PoisonError::into_inner) = Some(runtime);
+    let new = Session {
+        sampling,
+        names: Names::new(runtime),
+        of_threads: HashMap::new(),
+        unowned: Vec::new(),
+        trees: 0,
+        nodes_left: max_nodes.into(),
+        sample: Sample::default(),
+        frames: Vec::new(),
+        looked_at: None,
+        ticked: None,
+        tick: sampling.period(),
+    };
+    new.publish_code();
+    *session() = Some(new);
+    IS_ON.store(true, Relaxed);
+    signal::set_on(true);
+    Ok(())
+}
+
+/// Adds the methods that were compiled before the profiler was attached.
+pub(crate) fn add_compiled(runtime: Runtime) {
+    runtime.compiled().into_iter().for_each(|function| code::add_compiled(runtime, function));
+}
+
+/// `JITCompilationFinished`, `DynamicMethodJITCompilationFinished`
+pub(crate) fn compiled(function: Id, is_dynamic: bool) {
+    if !is_on() {
+        return;
+    }
+    let runtime = *RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(runtime) = runtime {
+        if is_dynamic { code::add_dynamic(runtime, function) } else { code::add_compiled(runtime, function) }
+    }
+}
+
+/// `ModuleUnloadStarted`: reads the samples of the module's methods while they have names.
+pub(crate) fn forget(module: Id) {
+    if let Some(session) = is_on().then(session).as_mut().and_then(|session| session.as_mut()) {
+        session.drain();
+        session.names.forget(module);
+    }
+}
+
+/// Samples all threads until [`stop`] or `is_over`.
+pub(crate) fn run(is_over: impl Fn() -> bool) {
+    let sampling = session().as_ref().map(|session| session.sampling);
+    let Some(sampling) = sampling else { return };
+    threads::start(Some(sampling.period()).filter(|_| !sampling.wall));
+    let period = if sampling.wall { sampling.period() } else { PERIOD };
+    while is_on() && !is_over() {
+        std::thread::sleep(period);
+        if let Some(threads) = threads::all().as_mut() {
+            threads.scan_at_times();
+        }
+        if let Some(session) = session().as_mut() {
+            session.look();
+        }
+    }
+}
+
+/// Ends the recording.
+pub(crate) fn stop() {
+    if !IS_ON.swap(false, Relaxed) {
+        return;
+    }
+    threads::stop();
+    if let Some(mut session) = session().take() {
+        session.drain();
+        session.look_at_threads();
+        session.of_threads.values_mut().for_each(OfThread::write_name);
+    }
+    signal::set_on(false);
+}
+
+/// The sampled threads by place, with their ids; 0 for ended ones.
+fn sampled() -> Vec<(usize, &'static signal::Thread, i32)> {
+    let all = threads::all();
+    let all = all.iter().flat_map(Threads::list).enumerate();
+    all.map(|(place, sampled)| (place, sampled.thread, sampled.id)).collect()
+}
+
+impl Session {
+    fn look(&mut self) {
+        if self.names.take_changes() {
+            self.names.refresh();
+            self.publish_code();
+        }
+        self.drain();
+        if self.sampling.wall {
+            self.tick();
+        }
+        if self.looked_at.is_none_or(|last| last.elapsed() >= Duration::from_millis(500)) {
+            self.look_at_threads();
+            recording::update_file(true);
+            signal::set_on(!file::is_paused());
+            self.looked_at = Some(Instant::now());
+        }
+    }
+
+    fn publish_code(&self) {
+        let [replacements, replaced] = Names::replacements();
+        signal::set_code(Table { code: self.names.maps().code(), replacements, replaced });
+    }
+
+    /// Reads all samples that were taken so far.
+    fn drain(&mut self) {
+        let mut has_new_code = false;
+        let mut sample = std::mem::take(&mut self.sample);
+        for (place, thread, id) in sampled() {
+            while thread.ring.next(&mut sample) {
+                has_new_code |= sample.end == Some(End::UnknownCode);
+                self.record(place, thread, &sample);
+            }
+            if id == 0 {
+                self.end_thread(place);
+                if let Some(threads) = threads::all().as_mut() {
+                    threads.release(place);
+                }
+            } else if !thread.has_stack() {
+                let sp = thread.first_sp.load(Relaxed);
+                let mut stack = if sp == 0 { None } else { self.names.maps().stack_at(sp) };
+                if sp != 0 && stack.is_none() {
+                    self.names.refresh();
+                    stack = self.names.maps().stack_at(sp);
+                }
+                stack.iter().for_each(|stack| thread.set_stack(stack));
+            }
+        }
+        self.sample = sample;
+        if has_new_code {
+            self.names.refresh();
+            self.publish_code();
+        }
+    }
+
+    fn end_thread(&mut self, place: usize) {
+        if let Some(mut ended) = self.of_threads.remove(&place) {
+            ended.write_name();
+            self.unowned.push(ended.paths);
+        }
+    }
+
+    /// Adds a sample to the paths of its thread.
+    fn record(&mut self, place: usize, thread: &signal::Thread, sample: &Sample) {
+        self.frames.clear();
+        for (index, address) in sample.addresses.iter().enumerate() {
+            // A return address may lie behind the last instruction of the caller.
+            let found = self.names.at(if index == 0 { *address } else { address.saturating_sub(1) });
+            if !(found.is_library && self.frames.last() == Some(&found.method_id)) {
+                self.frames.push(found.method_id);
+            }
+            if index == 0
+                && let Some(start) = found.start
+                && let Some(caller) = caller_of_leaf(*address, start, &sample.top)
+                && sample.addresses.get(1) != Some(&caller)
+                && self.names.maps().at(caller).is_some_and(|mapping| mapping.is_executable)
+            {
+                self.frames.push(self.names.at(caller - 1).method_id);
+            }
+        }
+        if sample.end == Some(End::Cut) {
+            let cut = self.names.intern(code::RUNTIME, "[deeper calls]");
+            self.frames.push(cut);
+        }
+        let id = thread.id.load(Relaxed);
+        if !self.add_thread(place, id) {
+            return;
+        }
+        let Some(of_thread) = self.of_threads.get_mut(&place) else { return };
+        let ns = i64::try_from(self.sampling.period().as_nanos()).unwrap_or(i64::MAX).saturating_mul(sample.weight as i64);
+        let value = if self.sampling.wall {
+            let is_kept = thread.has_stack() && sample.end != Some(End::UnknownCode) || of_thread.tries >= MOST_TRIES;
+            of_thread.tries = if is_kept { 0 } else { of_thread.tries + 1 };
+            of_thread.last = is_kept.then(|| self.frames.clone());
+            Value::of(self.tick, of_thread.was_running)
+        } else {
+            Value { samples: sample.weight as i64, ticks: ns, cpu: ns }
+        };
+        of_thread.paths.record(self.frames.iter().rev().copied(), value, &mut self.nodes_left);
+    }
+
+    /// Returns false if the profile has no room for another thread.
+    fn add_thread(&mut self, place: usize, id: i32) -> bool {
+        if self.of_threads.contains_key(&place) {
+            return true;
+        }
+        let Some(paths) = self.paths_for_thread() else { return false };
+        let mut of_thread = OfThread::new(id, paths);
+        of_thread.look();
+        self.of_threads.insert(place, of_thread);
+        true
+    }
+
+    /// Takes a sample of each thread's elapsed time. A thread that has not run since its last sample has the same path still: it is
+    /// not interrupted, as that would end some blocking calls of native code.
+    fn tick(&mut self) {
+        if !signal::is_on() {
+            self.ticked = None;
+            return;
+        }
+        let now = Instant::now();
+        self.tick = self.ticked.replace(now).map_or(self.sampling.period(), |last| now - last);
+        for (place, thread, id) in sampled() {
+            if id == 0 || !self.add_thread(place, id) {
+                continue;
+            }
+            let (Some(of_thread), Some(cpu)) = (self.of_threads.get_mut(&place), threads::cpu_time(id)) else { continue };
+            let has_run = cpu - thread.cpu.load(Relaxed) >= NOT_RUN;
+            let is_asked = thread.is_asked.load(Relaxed);
+            match &of_thread.last {
+                Some(path) if !has_run || is_asked => {
+                    let path = path.iter().rev().copied();
+                    of_thread.paths.record(path, Value::of(self.tick, false), &mut self.nodes_left);
+                }
+                _ if is_asked => {}
+                _ => {
+                    of_thread.was_running = threads::is_running(id);
+                    thread.is_asked.store(true, Relaxed);
+                    threads::interrupt(place, id);
+                }
+            }
+        }
+    }
+
+    fn paths_for_thread(&mut self) -> Option<Paths> {
+        if let Some(mut paths) = self.unowned.pop() {
+            paths.next_thread();
+            return Some(paths);
+        }
+        self.trees += 1;
+        Paths::new(self.trees)
+    }
+
+    fn look_at_threads(&mut self) {
+        self.of_threads.values_mut().for_each(OfThread::look);
+    }
+}
+
+impl OfThread {
+    fn new(id: i32, paths: Paths) -> Self {
+        Self { id, paths, name: String::new(), is_named: false, cpu: 0, last: None, tries: 0, was_running: false }
+    }
+
+    /// Notes the thread's CPU time, and its name once it stays the same: new threads have that of their creator at first.
+    fn look(&mut self) {
+        if let Some(cpu) = threads::cpu_time(self.id) {
+            self.paths.add_cpu_time(cpu - self.cpu);
+            self.cpu = cpu;
+        }
+        let name = threads::name_of(self.id);
+        if name == self.name {
+            self.write_name();
+        } else if !name.is_empty() {
+            self.name = name;
+        }
+    }
+
+    fn write_name(&mut self) {
+        if !std::mem::replace(&mut self.is_named, true) {
+            let mut about = self.paths.number().to_le_bytes().to_vec();
+            about.extend((self.id as u32).to_le_bytes());
+            file::write_name(NameKind::Thread, &about, &[&self.name]);
+        }
+    }
+}
+
+/// The return address of a method that was interrupted without a frame.
+fn caller_of_leaf(address: usize, start: usize, top: &[usize]) -> Option<usize> {
+    let interrupted = address.checked_sub(start)?;
+    let mut code = [0_u8; prologue::LONGEST];
+    // Code behind a prologue matters only for a `ret`.
+    let is_read = interrupted + 8 <= code.len() && signal::read_memory(start, code.get_mut(..interrupted + 8)?);
+    if is_read {
+        return top.get(prologue::return_word(&code[..interrupted + 8], interrupted)?).copied();
+    }
+    let mut prologue = [0_u8; 64];
+    let mut end = [0_u8; 2];
+    if !signal::read_memory(start, &mut prologue) || !signal::read_memory(address, &mut end) {
+        return None;
+    }
+    top.get(prologue::far_return_word(&prologue, end)?).copied()
+}

@@ -1,0 +1,370 @@
+//! The methods and native functions at code addresses, and their names in the profile.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ecma335::{Rid, Token, schema, schema::MethodDef};
+use names::MethodId;
+use profile_format::NameKind;
+
+use super::{
+    maps::{Mapping, Maps},
+    signal::read_memory,
+    symbols::Symbols,
+};
+use crate::{
+    abi::runtime::{Id, Runtime},
+    file::write_name,
+    modules::{loaded::Loaded, rules::TOOL},
+};
+
+/// A module key has 40 bits.
+const KEY_BITS: u32 = 40;
+
+/// A compiled method.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Method {
+    OfModule {
+        module: Id,
+        token: u32,
+    },
+    /// Compiled from a `DynamicMethod`.
+    Dynamic(Arc<str>),
+}
+
+/// The code that the runtime compiled.
+#[derive(Default)]
+struct Compiled {
+    /// By first address: the end, and the method.
+    ranges: BTreeMap<usize, (usize, Method)>,
+    /// The bodies by on-stack replacement, by first address.
+    replacements: BTreeMap<usize, usize>,
+    /// Whether there is new code since it was last looked at.
+    has_grown: bool,
+    /// Whether code lies where other code was before.
+    has_moved: bool,
+}
+
+static COMPILED: Mutex<Option<Compiled>> = Mutex::new(None);
+
+/// Does something with the compiled code. The runtime must not be asked anything there.
+fn with_compiled<T>(action: impl FnOnce(&mut Compiled) -> T) -> T {
+    action(COMPILED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Compiled::default))
+}
+
+/// Forgets all code: of an earlier recording, some may have been freed since.
+pub(super) fn clear() {
+    with_compiled(|compiled| *compiled = Compiled::default());
+}
+
+/// The runtime has compiled a method. Its name is read when a sample needs it.
+pub(super) fn add_compiled(runtime: Runtime, function: Id) {
+    if let Some(place) = runtime.function(function) {
+        add(runtime, function, &Method::OfModule { module: place.module, token: place.token });
+    }
+}
+
+/// The runtime has compiled a dynamic method, whose name is known no longer than its code.
+pub(super) fn add_dynamic(runtime: Runtime, function: Id) {
+    if let Some(name) = runtime.dynamic_name(function) {
+        add(runtime, function, &Method::Dynamic(name.into()));
+    }
+}
+
+fn add(runtime: Runtime, function: Id, method: &Method) {
+    for start in runtime.code_starts(function) {
+        if with_compiled(|compiled| compiled.ranges.get(&start).is_some_and(|(_, known)| known == method)) {
+            continue;
+        }
+        for range in runtime.code_ranges(start) {
+            let is_replacement = range.start == start && is_replacement(start);
+            with_compiled(|compiled| compiled.add(range, method, is_replacement));
+        }
+    }
+}
+
+impl Compiled {
+    /// Adds a range. Older ranges that it overlaps were freed.
+    fn add(&mut self, range: Range<usize>, method: &Method, is_replacement: bool) {
+        let before = self.ranges.range(..range.start).next_back().filter(|(_, (end, _))| *end > range.start);
+        let old: Vec<usize> = before.into_iter().chain(self.ranges.range(range.clone())).map(|(start, _)| *start).collect();
+        for start in &old {
+            self.ranges.remove(start);
+            self.replacements.remove(start);
+        }
+        self.has_grown = true;
+        self.has_moved |= !old.is_empty();
+        if is_replacement {
+            self.replacements.insert(range.start, range.end);
+        }
+        self.ranges.insert(range.start, (range.end, method.clone()));
+    }
+
+    fn at(&self, address: usize) -> Option<(Range<usize>, Method)> {
+        let (start, (end, method)) = self.ranges.range(..=address).next_back()?;
+        (address < *end).then(|| (*start..*end, method.clone()))
+    }
+}
+
+/// The function at a code address.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The id in the profile.
+    pub(super) method_id: u64,
+    /// The first address of the compiled method; `None` for native code, and for code by on-stack replacement, whose prologue sets up
+    /// the frame of another method.
+    pub(super) start: Option<usize>,
+    /// Whether it stands for all functions of a library that have no symbols.
+    pub(super) is_library: bool,
+}
+
+/// A module of the runtime.
+struct Module {
+    loaded: Loaded,
+    key: u64,
+}
+
+/// A native library.
+struct Library {
+    key: u64,
+    file: String,
+    symbols: Symbols,
+}
+
+/// Finds what is at code addresses, and writes names to the profile. Used by one thread at a time.
+pub(super) struct Names {
+    runtime: Runtime,
+    maps: Maps,
+    /// Answers so far.
+    places: HashMap<usize, Place>,
+    modules: HashMap<Id, Option<Module>>,
+    libraries: HashMap<Arc<str>, Library>,
+    /// Ids of native functions and dynamic methods, by module key and name.
+    interned: HashMap<(u64, Box<str>), u64>,
+    named: HashSet<u64>,
+}
+
+impl Names {
+    pub(super) fn new(runtime: Runtime) -> Self {
+        Self {
+            runtime,
+            maps: Maps::read(),
+            places: HashMap::new(),
+            modules: HashMap::new(),
+            libraries: HashMap::new(),
+            interned: HashMap::new(),
+            named: HashSet::new(),
+        }
+    }
+
+    pub(super) fn maps(&self) -> &Maps {
+        &self.maps
+    }
+
+    /// Reads the mappings anew.
+    pub(super) fn refresh(&mut self) {
+        self.maps = Maps::read();
+    }
+
+    /// Takes note of newly compiled code. Returns whether there was any.
+    pub(super) fn take_changes(&mut self) -> bool {
+        let (has_grown, has_moved) =
+            with_compiled(|compiled| (std::mem::take(&mut compiled.has_grown), std::mem::take(&mut compiled.has_moved)));
+        if has_moved {
+            self.places.clear();
+        }
+        has_grown
+    }
+
+    /// The code by on-stack replacement, and all other code of the methods that were replaced.
+    pub(super) fn replacements() -> [Vec<Range<usize>>; 2] {
+        with_compiled(|compiled| {
+            let replacements: Vec<Range<usize>> = compiled.replacements.iter().map(|(start, end)| *start..*end).collect();
+            let methods = replacements.iter().filter_map(|range| Some(compiled.ranges.get(&range.start)?.1.clone()));
+            let methods: HashSet<Method> = methods.collect();
+            let is_replaced = |start, method| methods.contains(method) && !compiled.replacements.contains_key(start);
+            let of_methods = compiled.ranges.iter().filter(|(start, (_, method))| is_replaced(*start, method));
+            let replaced =
+                if methods.is_empty() { Vec::new() } else { of_methods.map(|(start, (end, _))| *start..*end).collect() };
+            [replacements, replaced]
+        })
+    }
+
+    /// A module is about to be unloaded.
+    pub(super) fn forget(&mut self, module: Id) {
+        self.modules.remove(&module);
+        self.places.clear();
+        let is_of = |method: &Method| matches!(method, Method::OfModule { module: of, .. } if *of == module);
+        with_compiled(|compiled| compiled.ranges.retain(|_, (_, method)| !is_of(method)));
+    }
+
+    /// Finds the function at an address of an instruction.
+    pub(super) fn at(&mut self, address: usize) -> Place {
+        if let Some(known) = self.places.get(&address) {
+            return known.clone();
+        }
+        let place = self.find(address);
+        self.places.insert(address, place.clone());
+        place
+    }
+
+    fn find(&mut self, address: usize) -> Place {
+        let compiled = with_compiled(|compiled| {
+            let (range, method) = compiled.at(address)?;
+            Some((method, Some(range.start).filter(|start| !compiled.replacements.contains_key(start))))
+        });
+        if let Some((method, start)) = compiled {
+            return Place { method_id: self.id_of(&method), start, is_library: false };
+        }
+        if self.maps.at(address).is_none() {
+            self.refresh();
+        }
+        let mapping = self.maps.at(address).cloned();
+        let is_native = mapping.as_ref().is_some_and(|mapping| mapping.is_library() && mapping.path.contains(".so"));
+        if !is_native && mapping.as_ref().is_some_and(|mapping| mapping.is_executable) {
+            let function = self.runtime.function_at(address);
+            if let Some((function, place)) = function.and_then(|function| Some((function, self.runtime.function(function)?))) {
+                let starts = self.runtime.code_starts(function);
+                let start = starts.into_iter().filter(|start| *start <= address).max();
+                let method = Method::OfModule { module: place.module, token: place.token };
+                return Place { method_id: self.id_of(&method), start, is_library: false };
+            }
+        }
+        let native = match mapping {
+            Some(mapping) if mapping.is_library() => return self.native(&mapping, address),
+            Some(mapping) if mapping.path.starts_with("[v") => self.intern(KERNEL, &mapping.path.clone()),
+            Some(mapping) if mapping.is_executable => self.intern(RUNTIME, "[runtime stub]"),
+            _ => self.intern(RUNTIME, "[unknown]"),
+        };
+        Place { method_id: native, start: None, is_library: true }
+    }
+
+    fn id_of(&mut self, method: &Method) -> u64 {
+        match method {
+            Method::Dynamic(name) => self.intern(DYNAMIC, name),
+            Method::OfModule { module, token } => {
+                let id = self.id_in_module(*module, *token);
+                id.unwrap_or_else(|| self.intern(DYNAMIC, &format!("method 0x{token:08X} of a dynamic assembly")))
+            }
+        }
+    }
+
+    fn id_in_module(&mut self, module: Id, token: u32) -> Option<u64> {
+        let runtime = self.runtime;
+        let module = self.modules.entry(module).or_insert_with(|| {
+            let loaded = Loaded::read(&runtime.module(module)?)?;
+            let key = names::module_key(&loaded.metadata).ok()?;
+            let mut about = key.to_le_bytes().to_vec();
+            about.extend(loaded.metadata.mvid().unwrap_or_default());
+            let row = loaded.metadata.row(Rid::<schema::Module>::new(1));
+            let name = row.and_then(|row| loaded.metadata.name(row.name)).unwrap_or_default();
+            write_name(NameKind::Module, &about, &[&loaded.metadata.display_name(), &name, TOOL, &loaded.path]);
+            Some(Module { loaded, key })
+        });
+        let Module { loaded, key } = module.as_ref()?;
+        let rid: Rid<MethodDef> = Token(token).rid_in()?;
+        let id = MethodId::new(*key, rid.get()).0;
+        if self.named.insert(id) {
+            let metadata = &loaded.metadata;
+            let name = metadata.row(rid).and_then(|row| metadata.name(row.name)).unwrap_or_default();
+            let owner = metadata.owner(rid).and_then(|owner| metadata.full_names().of(owner).ok()).unwrap_or_default();
+            write_name(NameKind::Method, &id.to_le_bytes(), &[&owner, &name]);
+        }
+        Some(id)
+    }
+
+    /// A native function. Where its library names none, the library.
+    fn native(&mut self, mapping: &Mapping, address: usize) -> Place {
+        let library = self.libraries.entry(Arc::clone(&mapping.path)).or_insert_with(|| {
+            let path = mapping.path.strip_suffix(" (deleted)").unwrap_or(&mapping.path);
+            let file = path.rsplit('/').next().unwrap_or_default().to_owned();
+            let key = key_of(path);
+            write_module(key, &file, path);
+            Library { key, symbols: Symbols::read(path), file }
+        });
+        let offset = (address - mapping.range.start) as u64 + mapping.offset;
+        let symbol = library.symbols.at(offset);
+        let name = symbol.map_or_else(|| library.file.clone(), |symbol| format!("{}!{symbol}", library.file));
+        let (key, is_library) = (library.key, symbol.is_none());
+        Place { method_id: self.intern(key, &name), start: None, is_library }
+    }
+
+    /// The id of a function that has only a name.
+    pub(super) fn intern(&mut self, key: u64, name: &str) -> u64 {
+        if let Some(known) = self.interned.get(&(key, name.into())) {
+            return *known;
+        }
+        if let Some((_, text)) = PSEUDO.iter().find(|(pseudo, _)| *pseudo == key).filter(|_| self.named.insert(key)) {
+            write_module(key, text, "");
+        }
+        // The row is a hash of the name: profiles of several runs have the same ids, so that they can be merged.
+        let rows = (hash(name) as u32..).map(|row| MethodId::new(key, (row & MOST_ROWS).max(1)).0);
+        let id = rows.into_iter().find(|id| self.named.insert(*id)).unwrap_or_default();
+        self.interned.insert((key, name.into()), id);
+        write_name(NameKind::Method, &id.to_le_bytes(), &["", name]);
+        id
+    }
+}
+
+/// A row has 23 bits.
+const MOST_ROWS: u32 = (1 << 23) - 1;
+/// Keys of modules that are no files.
+pub(super) const RUNTIME: u64 = 1;
+const DYNAMIC: u64 = 2;
+const KERNEL: u64 = 3;
+const PSEUDO: [(u64, &str); 3] = [(RUNTIME, "[runtime]"), (DYNAMIC, "[dynamic methods]"), (KERNEL, "[kernel]")];
+
+fn write_module(key: u64, name: &str, path: &str) {
+    let mut about = key.to_le_bytes().to_vec();
+    about.extend([0; 16]);
+    write_name(NameKind::Module, &about, &[name, name, TOOL, path]);
+}
+
+/// A key for a library.
+fn key_of(path: &str) -> u64 {
+    let hash = hash(path);
+    (hash ^ hash >> KEY_BITS) & ((1 << KEY_BITS) - 1)
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
+}
+
+/// Whether on-stack replacement compiled the code: it begins with a push of what the replaced method saved.
+fn is_replacement(start: usize) -> bool {
+    // `mov rax, [rbp]; push rax`. Since .NET 11, another `push rax` comes first.
+    const BEGIN: [u8; 6] = [0x50, 0x48, 0x8B, 0x45, 0x00, 0x50];
+    let mut code = [0; BEGIN.len()];
+    cfg!(target_arch = "x86_64") && read_memory(start, &mut code) && (code == BEGIN || code.starts_with(&BEGIN[1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_range_wins() {
+        let method = |token| Method::OfModule { module: 1, token };
+        let mut compiled = Compiled::default();
+        compiled.add(10..20, &method(1), false);
+        compiled.add(20..30, &method(2), true);
+        compiled.add(40..50, &method(3), false);
+        assert!(!compiled.has_moved && compiled.replacements.len() == 1);
+        let found = [9, 10, 19, 20, 30, 49].map(|address| compiled.at(address).map(|(range, _)| range));
+        assert_eq!(found, [None, Some(10..20), Some(10..20), Some(20..30), None, Some(40..50)]);
+        compiled.add(15..45, &method(4), false);
+        assert!(compiled.has_moved && compiled.replacements.is_empty());
+        assert_eq!(compiled.ranges.len(), 1);
+        assert_eq!(compiled.at(44), Some((15..45, method(4))));
+    }
+
+    #[test]
+    fn keys_of_libraries_have_40_bits() {
+        assert_ne!(key_of("/lib/a.so"), key_of("/lib/b.so"));
+        assert!(["", "/lib/a.so", "/x"].iter().all(|path| key_of(path) < 1 << KEY_BITS && key_of(path) > 3));
+    }
+}

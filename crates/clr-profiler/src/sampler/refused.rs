@@ -1,0 +1,23 @@
+//! No sampler: other systems than Linux have no signals by timers of a thread's CPU time.
+
+use live::Sampling;
+
+use crate::abi::runtime::{Id, Runtime};
+
+pub(crate) const EVENTS: (u32, u32) = (0, 0);
+
+pub(crate) fn start(_runtime: Runtime, _sampling: Sampling, _max_nodes: u32) -> Result<(), String> {
+    Err("--sample needs Linux: use `ilinst run --live`, or dotnet-trace, which samples on all systems".to_owned())
+}
+
+pub(crate) fn add_compiled(_runtime: Runtime) {}
+
+pub(crate) fn compiled(_function: Id, _is_dynamic: bool) {}
+
+pub(crate) fn thread_began() {}
+
+pub(crate) fn forget(_module: Id) {}
+
+pub(crate) fn run(_is_over: impl Fn() -> bool) {}
+
+pub(crate) fn stop() {}

@@ -1,0 +1,355 @@
+//! The signal handler that takes samples.
+//!
+//! The signal is the one by which the runtime interrupts its threads, `SIGRTMIN`: the runtime blocks it in its own `SIGSEGV`
+//! handler, on whose small stack no other handler has room. What is not the sampler's goes to the runtime's handler.
+//!
+//! The handler allocates nothing, takes no lock, uses no thread-local state but `errno`, and calls nothing that is not
+//! async-signal-safe.
+
+use std::{
+    ffi::{c_int, c_void},
+    ops::Range,
+    ptr::{null, null_mut},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{
+            AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release, SeqCst},
+        },
+    },
+};
+
+use super::{
+    ring::Ring,
+    walk::{self, Code, Registers, Stack},
+};
+
+/// The most threads that are sampled at the same time.
+pub(super) const MAX_THREADS: usize = 1 << 16;
+/// Upper half of the value that comes with the sampler's signals; the lower half is the thread's place.
+const MARK: usize = 0x1157_5A4E;
+
+/// A sampled thread.
+pub(super) struct Thread {
+    /// Its id; 0 once it has ended.
+    pub(super) id: AtomicI32,
+    pub(super) ring: Ring,
+    /// The range of its stack; 0 until it is known.
+    stack_low: AtomicUsize,
+    stack_high: AtomicUsize,
+    /// The stack pointer of its first sample; 0 before.
+    pub(super) first_sp: AtomicUsize,
+    /// Its CPU time at its last sample, in ns.
+    pub(super) cpu: AtomicI64,
+    /// Whether a signal is under way to it.
+    pub(super) is_asked: AtomicBool,
+}
+
+impl Thread {
+    pub(super) fn new(id: i32) -> Option<Self> {
+        Some(Self {
+            id: id.into(),
+            ring: Ring::new()?,
+            stack_low: 0.into(),
+            stack_high: 0.into(),
+            first_sp: 0.into(),
+            cpu: 0.into(),
+            is_asked: false.into(),
+        })
+    }
+
+    /// Prepares it for another thread.
+    pub(super) fn reuse(&self, id: i32) {
+        [&self.stack_low, &self.stack_high, &self.first_sp].iter().for_each(|field| field.store(0, Relaxed));
+        self.cpu.store(0, Relaxed);
+        self.is_asked.store(false, Relaxed);
+        self.id.store(id, Release);
+    }
+
+    pub(super) fn has_stack(&self) -> bool {
+        self.stack_high.load(Relaxed) != 0
+    }
+
+    pub(super) fn set_stack(&self, range: &Range<usize>) {
+        self.stack_low.store(range.start, Relaxed);
+        self.stack_high.store(range.end, Release);
+    }
+}
+
+/// The threads by place. They are never freed: a signal may be under way to each of them.
+static THREADS: [AtomicPtr<Thread>; MAX_THREADS] = [const { AtomicPtr::new(null_mut()) }; MAX_THREADS];
+/// The code ranges, sorted.
+static CODE: AtomicPtr<Table> = AtomicPtr::new(null_mut());
+/// The number of handlers that may use the table.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+static IS_ON: AtomicBool = AtomicBool::new(false);
+/// The handler that was there before.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
+
+/// The ranges of code that walks accept, sorted.
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) code: Vec<Range<usize>>,
+    /// Code by on-stack replacement.
+    pub(super) replacements: Vec<Range<usize>>,
+    /// All other code of the methods that were replaced.
+    pub(super) replaced: Vec<Range<usize>>,
+}
+
+fn contains(ranges: &[Range<usize>], address: usize) -> bool {
+    let after = ranges.partition_point(|range| range.start <= address);
+    after.checked_sub(1).and_then(|index| ranges.get(index)).is_some_and(|range| address < range.end)
+}
+
+impl Code for Table {
+    fn has(&self, address: usize) -> bool {
+        contains(&self.code, address)
+    }
+
+    fn is_replacement(&self, address: usize) -> bool {
+        contains(&self.replacements, address)
+    }
+
+    fn is_replaced(&self, address: usize) -> bool {
+        contains(&self.replaced, address)
+    }
+}
+
+/// The signal.
+pub(super) fn number() -> c_int {
+    libc::SIGRTMIN()
+}
+
+/// The value that the signals of the thread at a place carry.
+pub(super) fn value_of(place: usize) -> usize {
+    MARK << 32 | place
+}
+
+/// Puts a thread at a place.
+pub(super) fn set_thread(place: usize, thread: &'static Thread) {
+    if let Some(slot) = THREADS.get(place) {
+        slot.store(std::ptr::from_ref(thread).cast_mut(), Release);
+    }
+}
+
+/// Publishes new code ranges. Frees the old ones, unless a handler may still read them.
+pub(super) fn set_code(table: Table) {
+    static OLD: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let old = CODE.swap(Box::into_raw(Box::new(table)), SeqCst);
+    let mut all = OLD.lock().unwrap_or_else(PoisonError::into_inner);
+    all.extend((!old.is_null()).then(|| old.expose_provenance()));
+    // A handler that begins from now on reads the new table.
+    if INSIDE.load(SeqCst) == 0 {
+        for table in all.drain(..) {
+            // SAFETY: it came from a box, and no handler has it.
+            drop(unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Table>(table)) });
+        }
+    }
+}
+
+/// Starts and stops the taking of samples. The handler stays installed: signals may be under way, and their default ends the process.
+pub(super) fn set_on(is_on: bool) {
+    IS_ON.store(is_on, SeqCst);
+}
+
+/// Whether samples are taken.
+pub(super) fn is_on() -> bool {
+    IS_ON.load(Relaxed)
+}
+
+/// Installs the handler in front of the runtime's.
+pub(super) fn install() -> Result<(), String> {
+    static ONCE: Mutex<bool> = Mutex::new(false);
+    let mut is_installed = ONCE.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_installed {
+        return Ok(());
+    }
+    // SAFETY: the structures are plain data, and the calls read and write them. The old one is published before a handler needs it.
+    unsafe {
+        let mut segv = std::mem::zeroed::<libc::sigaction>();
+        let mut before = std::mem::zeroed::<libc::sigaction>();
+        let failed = || std::io::Error::last_os_error().to_string();
+        if libc::sigaction(number(), null(), &mut before) != 0 || libc::sigaction(libc::SIGSEGV, null(), &mut segv) != 0 {
+            return Err(failed());
+        }
+        if before.sa_sigaction == libc::SIG_DFL || before.sa_sigaction == libc::SIG_IGN {
+            return Err("the runtime does not use the signal SIGRTMIN, which a sampler shares with it".to_owned());
+        }
+        if segv.sa_sigaction != libc::SIG_DFL && libc::sigismember(&segv.sa_mask, number()) == 0 {
+            return Err(
+                "the runtime does not block SIGRTMIN while it handles SIGSEGV, so a sample could end the program".to_owned()
+            );
+        }
+        let before = Box::leak(Box::new(before));
+        let mut ours = *before;
+        ours.sa_sigaction = handle as *const () as usize;
+        ours.sa_flags |= libc::SA_SIGINFO | libc::SA_RESTART;
+        BEFORE.store(before, SeqCst);
+        if libc::sigaction(number(), &ours, null_mut()) != 0 {
+            return Err(failed());
+        }
+    }
+    *is_installed = true;
+    Ok(())
+}
+
+/// The part of `siginfo_t` that comes with timers and queued signals, on 64-bit Linux.
+#[repr(C)]
+struct Queued {
+    signal: c_int,
+    error: c_int,
+    code: c_int,
+    _padding: c_int,
+    /// A timer's id, or the sender's process.
+    from: c_int,
+    /// A timer's overruns, or the sender's user.
+    overruns: c_int,
+    value: usize,
+}
+
+extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes both structures. `errno` is the interrupted code's, which must not see a change.
+    unsafe {
+        let errno = libc::__errno_location();
+        let saved = *errno;
+        let queued = &*info.cast::<Queued>();
+        let weight = match queued.code {
+            // From a timer; from `rt_tgsigqueueinfo` of this process.
+            libc::SI_TIMER => Some(1 + queued.overruns.max(0) as u64),
+            libc::SI_QUEUE if queued.from == libc::getpid() => Some(1),
+            _ => None,
+        };
+        match weight.filter(|_| queued.value >> 32 == MARK) {
+            Some(weight) => {
+                INSIDE.fetch_add(1, SeqCst);
+                take(queued.value & 0xFFFF_FFFF, weight, context.cast());
+                INSIDE.fetch_sub(1, SeqCst);
+            }
+            None => pass_on(signal, info, context),
+        }
+        *errno = saved;
+    }
+}
+
+/// Calls the handler that was there before.
+///
+/// # Safety
+/// The arguments must be those of a signal handler.
+unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let before = BEFORE.load(Acquire);
+    // SAFETY: it is set before the handler is installed, and was the system's own structure.
+    unsafe {
+        let before = &*before;
+        if before.sa_flags & libc::SA_SIGINFO != 0 {
+            let call: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = std::mem::transmute(before.sa_sigaction);
+            call(signal, info, context);
+        } else {
+            let call: extern "C" fn(c_int) = std::mem::transmute(before.sa_sigaction);
+            call(signal);
+        }
+    }
+}
+
+/// Takes a sample of this thread.
+///
+/// # Safety
+/// `context` must be the interrupted thread's, from the kernel.
+unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
+    if !is_on() {
+        return;
+    }
+    // SAFETY: threads and tables are valid or null; the kernel passes the context.
+    let (thread, code, registers) = unsafe {
+        let thread = THREADS.get(place).map_or(null_mut(), |slot| slot.load(Acquire));
+        let (Some(thread), Some(code)) = (thread.as_ref(), CODE.load(SeqCst).as_ref()) else { return };
+        // The place may have another thread by now.
+        if libc::syscall(libc::SYS_gettid) != libc::c_long::from(thread.id.load(Acquire)) {
+            return;
+        }
+        (thread, code, registers_of(&*context))
+    };
+    thread.is_asked.store(false, Relaxed);
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes the time.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    thread.cpu.store(time.tv_sec * 1_000_000_000 + time.tv_nsec, Relaxed);
+    let (low, high) = (thread.stack_low.load(Relaxed), thread.stack_high.load(Acquire));
+    let stack = OwnStack { sp: registers.sp, high: if (low..high).contains(&registers.sp) { high } else { 0 } };
+    if high == 0 {
+        thread.first_sp.store(registers.sp, Relaxed);
+    }
+    let Some(mut writer) = thread.ring.begin(weight) else { return };
+    writer.address(registers.pc);
+    let end = walk::walk(registers, &stack, code, &mut |address| writer.address(address));
+    let top = (0..super::prologue::TOP_WORDS / 2).map_while(|index| stack.pair(registers.sp + 16 * index));
+    writer.end(end, top.flat_map(|(one, other)| [one, other]));
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers_of(context: &libc::ucontext_t) -> Registers {
+    let register = |number: c_int| context.uc_mcontext.gregs[number as usize] as usize;
+    Registers { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers_of(context: &libc::ucontext_t) -> Registers {
+    let machine = &context.uc_mcontext;
+    let register = |number: usize| machine.regs[number] as usize;
+    Registers { pc: machine.pc as usize, sp: machine.sp as usize, fp: register(29) }
+}
+
+/// This thread's stack from the stack pointer on. Where its end is not known, the kernel reads it.
+struct OwnStack {
+    sp: usize,
+    /// 0 if it is not known.
+    high: usize,
+}
+
+impl Stack for OwnStack {
+    fn pair(&self, at: usize) -> Option<(usize, usize)> {
+        let mut pair = [0_usize; 2];
+        let size = size_of_val(&pair);
+        if self.high != 0 {
+            if at < self.sp || at.checked_add(size)? > self.high {
+                return None;
+            }
+            // SAFETY: all of the stack from the stack pointer to its end is mapped, and this thread is its owner.
+            unsafe { std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance(at), &mut pair, 1) };
+            return Some((pair[0], pair[1]));
+        }
+        read_memory(at, &mut pair).then_some((pair[0], pair[1]))
+    }
+
+    fn end(&self) -> Option<usize> {
+        (self.high != 0).then_some(self.high)
+    }
+}
+
+/// Has the kernel copy memory of this process. Returns whether all of it could be read. Async-signal-safe.
+pub(super) fn read_memory<T: Copy>(at: usize, to: &mut [T]) -> bool {
+    let size = size_of_val(to);
+    let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: size };
+    let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(at), iov_len: size };
+    // SAFETY: the kernel checks the addresses, and writes to `to` only.
+    unsafe { libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), &local, 1, &remote, 1, 0) == size as libc::c_long }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_or_refused() {
+        let (there, mut read) = ([1_u64, 2, 3], [0_u64; 3]);
+        assert!(read_memory(there.as_ptr().expose_provenance(), &mut read) && read == there);
+        assert!(!read_memory(8, &mut read));
+    }
+
+    #[test]
+    fn ranges_are_searched() {
+        let table = Table { code: vec![10..20, 20..30, 50..60], ..Table::default() };
+        let found: Vec<usize> = (0..70).filter(|address| table.has(*address)).collect();
+        assert_eq!(found, (10..30).chain(50..60).collect::<Vec<_>>());
+        assert!(!table.is_replacement(10) && !table.is_replaced(10));
+    }
+}

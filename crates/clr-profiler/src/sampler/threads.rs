@@ -1,0 +1,233 @@
+//! The sampled threads, each with a timer on its CPU time.
+
+use std::{
+    collections::HashMap,
+    fs,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::signal::{self, MAX_THREADS, Thread};
+
+/// The threads of the process.
+#[derive(Default)]
+pub(super) struct Threads {
+    sampled: Vec<Sampled>,
+    places: HashMap<i32, usize>,
+    /// Places of ended threads.
+    free: Vec<usize>,
+    /// Threads of the sampler itself.
+    own: Vec<i32>,
+    /// The time between two signals of a timer; `None` for no timers.
+    period: Option<Duration>,
+    is_on: bool,
+    /// The number of threads that got no timer.
+    pub(super) refused: u64,
+    next_scan: Option<Instant>,
+}
+
+/// A sampled thread.
+pub(super) struct Sampled {
+    pub(super) thread: &'static Thread,
+    timer: Option<libc::timer_t>,
+    /// 0 once it has ended.
+    pub(super) id: i32,
+}
+
+// SAFETY: a timer's id is a number that any thread may pass to the kernel.
+unsafe impl Send for Sampled {}
+
+static ALL: Mutex<Option<Threads>> = Mutex::new(None);
+
+/// All sampled threads. While the lock is held, the runtime must not be asked anything: its threads wait for this lock when they begin.
+pub(super) fn all() -> MutexGuard<'static, Option<Threads>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The id of this thread.
+pub(super) fn own_id() -> i32 {
+    // SAFETY: the call has no arguments.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// The clock of a thread's CPU time (`CPUCLOCK_SCHED`, for one thread).
+fn cpu_clock(id: i32) -> libc::clockid_t {
+    !id << 3 | 6
+}
+
+/// The CPU time of a thread in ns; `None` if it has ended.
+pub(super) fn cpu_time(id: i32) -> Option<i64> {
+    crate::tree::cpu_time_of(cpu_clock(id))
+}
+
+/// This thread has begun to run managed code.
+pub(crate) fn began() {
+    if let Some(threads) = all().as_mut() {
+        threads.add(own_id());
+    }
+}
+
+/// The first signal of a thread comes after a random part of the period: else threads that run for less would have no samples.
+fn first(period: Duration, id: i32) -> Duration {
+    let mut random = [0; 8];
+    // SAFETY: the call writes to the array. Without random bytes, the thread's number has to do.
+    if unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), libc::GRND_NONBLOCK) } != random.len() as isize {
+        random = (id as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
+    }
+    Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
+}
+
+/// Begins to sample all threads, with timers of this period or, without one, by signals of [`Threads::interrupt`].
+pub(super) fn start(period: Option<Duration>) {
+    let mut all = all();
+    let threads = all.get_or_insert_with(Threads::default);
+    (threads.period, threads.is_on, threads.refused, threads.next_scan) = (period, true, 0, None);
+    threads.own = vec![own_id()];
+    threads.scan();
+}
+
+/// Ends all timers.
+pub(super) fn stop() {
+    if let Some(threads) = all().as_mut() {
+        threads.is_on = false;
+        let ids: Vec<i32> = threads.places.keys().copied().collect();
+        ids.into_iter().for_each(|id| threads.remove(id));
+    }
+}
+
+impl Threads {
+    /// The sampled threads by place; ended ones among them.
+    pub(super) fn list(&self) -> &[Sampled] {
+        &self.sampled
+    }
+
+    fn add(&mut self, id: i32) {
+        if !self.is_on || self.places.contains_key(&id) || self.own.contains(&id) {
+            return;
+        }
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.sampled[place].thread.reuse(id);
+                place
+            }
+            None if self.sampled.len() < MAX_THREADS => {
+                let Some(thread) = Thread::new(id) else {
+                    self.refused += 1;
+                    return;
+                };
+                self.sampled.push(Sampled { thread: Box::leak(Box::new(thread)), timer: None, id: 0 });
+                self.sampled.len() - 1
+            }
+            None => {
+                self.refused += 1;
+                return;
+            }
+        };
+        let sampled = &mut self.sampled[place];
+        sampled.id = id;
+        signal::set_thread(place, sampled.thread);
+        self.places.insert(id, place);
+        if let Some(period) = self.period {
+            sampled.timer = timer(id, place, period);
+            self.refused += u64::from(sampled.timer.is_none());
+        }
+    }
+
+    fn remove(&mut self, id: i32) {
+        let Some(place) = self.places.remove(&id) else { return };
+        let sampled = &mut self.sampled[place];
+        if let Some(timer) = sampled.timer.take() {
+            // SAFETY: the timer is this process's, and deleted once.
+            unsafe { libc::timer_delete(timer) };
+        }
+        // The last samples are read before the place is used again: `release`.
+        sampled.id = 0;
+    }
+
+    /// Makes the places of ended threads free, once their samples are read.
+    pub(super) fn release(&mut self, place: usize) {
+        let Some(sampled) = self.sampled.get(place).filter(|sampled| sampled.id == 0) else { return };
+        if sampled.thread.id.swap(0, std::sync::atomic::Ordering::Relaxed) != 0 {
+            self.free.push(place);
+        }
+    }
+
+    /// Finds threads that the runtime did not report, and those that have ended. A scan of many threads takes longer, so it is made
+    /// less often.
+    pub(super) fn scan_at_times(&mut self) {
+        let now = Instant::now();
+        if self.next_scan.is_none_or(|next| now >= next) {
+            self.scan();
+            self.next_scan = Some(Instant::now() + 20 * now.elapsed().max(Duration::from_millis(1)));
+        }
+    }
+
+    fn scan(&mut self) {
+        let Ok(tasks) = fs::read_dir("/proc/self/task") else { return };
+        let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
+        let mut ended: Vec<i32> = Vec::new();
+        let mut alive = std::collections::HashSet::with_capacity(self.places.len());
+        for id in ids {
+            alive.insert(id);
+            self.add(id);
+        }
+        ended.extend(self.places.keys().filter(|id| !alive.contains(id)));
+        ended.into_iter().for_each(|id| self.remove(id));
+    }
+}
+
+/// Has a thread take a sample of itself.
+pub(super) fn interrupt(place: usize, id: i32) {
+    // `siginfo_t` as the kernel takes it from a sender.
+    #[repr(C)]
+    struct Info {
+        head: [i32; 4],
+        process: i32,
+        user: u32,
+        value: usize,
+        rest: [u64; 12],
+    }
+    let process = std::process::id() as i32;
+    let head = [signal::number(), 0, libc::SI_QUEUE, 0];
+    let info = Info { head, process, user: 0, value: signal::value_of(place), rest: [0; 12] };
+    // SAFETY: the structure has the size and layout of a `siginfo_t`. A thread that has ended is an error.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, id, signal::number(), &raw const info) };
+}
+
+/// Whether a thread runs, or waits for a processor.
+pub(super) fn is_running(id: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
+    // `42 (name) R ...`; the name may have any characters.
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
+}
+
+/// The name of a thread; empty once it has ended.
+pub(super) fn name_of(id: i32) -> String {
+    fs::read_to_string(format!("/proc/self/task/{id}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// A timer that sends a thread the signal after each period of its CPU time.
+fn timer(id: i32, place: usize, period: Duration) -> Option<libc::timer_t> {
+    // SAFETY: the structures are plain data; the calls read them and write the timer's id.
+    unsafe {
+        let mut event = std::mem::zeroed::<libc::sigevent>();
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = signal::number();
+        event.sigev_notify_thread_id = id;
+        event.sigev_value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(signal::value_of(place)) };
+        let mut timer = std::mem::zeroed::<libc::timer_t>();
+        if libc::timer_create(cpu_clock(id), &mut event, &mut timer) != 0 {
+            return None;
+        }
+        let time = |time: Duration| libc::timespec {
+            tv_sec: time.as_secs() as libc::time_t,
+            tv_nsec: time.subsec_nanos() as libc::c_long,
+        };
+        let times = libc::itimerspec { it_interval: time(period), it_value: time(first(period, id)) };
+        if libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) != 0 {
+            libc::timer_delete(timer);
+            return None;
+        }
+        Some(timer)
+    }
+}

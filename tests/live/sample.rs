@@ -1,0 +1,158 @@
+//! `--sample`: samples of programs of known shares, and programs that samples must not harm.
+
+use super::*;
+use profile::{Profile, SampleType, model::Mode};
+use tests::{compile_with, step};
+
+/// The program of these tests; none without a compiler.
+fn program(work: &Work) -> Option<PathBuf> {
+    let program = work.folder.join("sample.exe");
+    compile_with(&root().join("tests/live/sample.cs"), &program, References::Core, &[], &["-unsafe"])?;
+    Some(program)
+}
+
+/// `ilinst run --sample` of the program.
+fn sampled(work: &Work, runtime: &Runtime, program: &Path, options: &[&str], arguments: &[&str]) -> Command {
+    work.run(runtime, &[&["--sample"], options].concat(), program, arguments)
+}
+
+/// The times of a method with its callees, in percent of all.
+fn share(profile: &Profile, sample_type: SampleType, method: &str) -> f64 {
+    let names = profile.display_names();
+    let place = names.iter().position(|name| name == method).unwrap_or_else(|| panic!("{method} is not among {names:?}"));
+    profile.cumulative_by_function(sample_type)[place] as f64 * 100.0 / profile.sum(sample_type).max(1) as f64
+}
+
+/// A program prints the same alone and with samples.
+fn is_unharmed(name: &str, options: &[&str], ways: &[[&str; 2]]) {
+    for runtime in runtimes() {
+        let work = Work::new(name);
+        let Some(program) = program(&work) else { return };
+        for arguments in ways {
+            let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
+            let found = said(&output(&mut sampled(&work, &runtime, &program, options, arguments)));
+            assert_eq!((found.0, found.2), (alone.0, alone.2), "{} {arguments:?}: {}", runtime.name, found.1);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn short_methods_have_their_share() {
+    for runtime in runtimes() {
+        let work = Work::new("sample-shares");
+        let Some(program) = program(&work) else { return };
+        let found = said(&output(&mut sampled(&work, &runtime, &program, &[], &["phases", "600"])));
+        assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
+        let profile = profile_in(&work.profiles(&runtime));
+        assert_eq!((profile.mode, profile.sum(SampleType::CALLS)), (Mode::Cpu, 0));
+        let samples = profile.sum(SampleType::SAMPLES);
+        assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
+        let all: f64 =
+            ["Short", "Middle", "Long"].map(|phase| share(&profile, SampleType::CPU, &format!("Sample.{phase}"))).iter().sum();
+        for phase in ["Short", "Middle", "Long"] {
+            let share = share(&profile, SampleType::CPU, &format!("Sample.{phase}")) * 100.0 / all;
+            assert!((share - 100.0 / 3.0).abs() < 3.0, "{}: {phase} has {share} %", runtime.name);
+        }
+        // Stacks reach the program's entry point.
+        let main = share(&profile, SampleType::CPU, "Sample.Main");
+        assert!(main > 0.95 * all, "{}: {main} % of {all} %", runtime.name);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn programs_do_what_they_do_without_samples() {
+    let ways = [
+        ["nulls", "3000"],
+        ["contexts", "20"],
+        ["dynamic", "60"],
+        ["garbage", "1"],
+        ["polls", "20"],
+        ["processes", "5"],
+        ["threads", "100"],
+        ["recursion", "20"],
+        ["async", "8"],
+    ];
+    is_unharmed("sample-unharmed", &["--frequency", "1000"], &ways);
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn programs_do_what_they_do_with_samples_of_elapsed_time() {
+    let ways = [["nulls", "1000"], ["contexts", "12"], ["garbage", "1"], ["threads", "60"], ["async", "8"], ["waits", "100"]];
+    is_unharmed("sample-wall-unharmed", &["--wall", "--frequency", "1000"], &ways);
+}
+
+#[cfg(feature = "full")]
+#[test]
+#[ignore = "needs runtimes"]
+fn two_thousand_threads_and_many_null_references_are_sampled() {
+    is_unharmed("sample-many", &["--frequency", "1000"], &[["threads", "2000"], ["nulls", "30000"]]);
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn elapsed_time_has_waiting_threads() {
+    for runtime in runtimes() {
+        let work = Work::new("sample-wall");
+        let Some(program) = program(&work) else { return };
+        let found = said(&output(&mut sampled(&work, &runtime, &program, &["--wall"], &["waits", "800"])));
+        assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
+        let profile = profile_in(&work.profiles(&runtime));
+        assert_eq!(profile.mode, Mode::Wall);
+        // .NET Core 3.1 compiles these two without frames, and their callers are missing.
+        let methods = if runtime.name.contains("3.1") {
+            ["System.Threading.Thread.Sleep", "System.Threading.WaitHandle.WaitOne"]
+        } else {
+            ["Sample.Sleeper", "Sample.Waiter"]
+        };
+        let [sleeping, waiting] = methods.map(|method| {
+            let names = profile.display_names();
+            let place = names
+                .iter()
+                .position(|name| name == method)
+                .unwrap_or_else(|| panic!("{}: {method} is not among {names:?}", runtime.name));
+            profile.milliseconds(profile.cumulative_by_function(SampleType::WAITING)[place])
+        });
+        // Two threads each: one pair for 0.8 s, the other one for as long as the main thread works.
+        assert!(sleeping > 1200.0 && waiting > 1200.0, "{}: {sleeping} ms, {waiting} ms", runtime.name);
+        assert!(share(&profile, SampleType::CPU, "Sample.Short") > 50.0, "{}", runtime.name);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn a_running_program_is_sampled_several_times() {
+    for runtime in runtimes() {
+        let work = Work::new("sample-attach");
+        let Some(program) = program(&work) else { return };
+        let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("steps"));
+        for name in ["first", "second"] {
+            let options = ["--sample", "--for=1h", "--no-report"];
+            let attached = attach::begun(&mut attach::attach(&work, child.id(), name, &options), "samples are taken");
+            step(&mut child);
+            attach::interrupted(attached, runtime.name);
+            let profile = profile_in(&work.folder.join(name));
+            let short = share(&profile, SampleType::CPU, "Sample.Short");
+            assert!(short > 50.0, "{} {name}: {short} %", runtime.name);
+        }
+        drop(child.stdin.take());
+        let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
+        assert_eq!((text.as_str(), code), ("steps: 2\n", Some(0)), "{}: {errors}", runtime.name);
+    }
+}
+
+#[test]
+fn options_of_instrumentation_are_refused() {
+    for options in [&["--include", "Shop.*"][..], &["--all"], &["--capture", "args"]] {
+        let refused = said(&output(ilinst().args(["run", "--sample"]).args(options).args(["--", "dotnet", "app.dll"])));
+        assert!(refused.2 == Some(2) && refused.1.contains("does not apply to --sample"), "{options:?}: {refused:?}");
+    }
+    for options in [&["--exact"][..], &["--mode=count"], &["--clock=tsc"], &["--in-place"], &["--live"]] {
+        let refused = said(&output(ilinst().args(["run", "--sample"]).args(options).args(["--", "dotnet", "app.dll"])));
+        assert!(refused.2 == Some(2) && refused.1.contains("cannot be used with"), "{options:?}: {refused:?}");
+    }
+    let refused = said(&output(ilinst().args(["run", "--sample", "--", "mono", "app.exe"])));
+    assert!(refused.2 == Some(2) && refused.1.contains("ilinst run -- mono"), "{refused:?}");
+}
