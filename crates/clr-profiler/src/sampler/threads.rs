@@ -77,7 +77,7 @@ fn first(period: Duration, id: i32) -> Duration {
     Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
 }
 
-/// Begins to sample all threads, with timers of this period or, without one, by signals of [`Threads::interrupt`].
+/// Begins to sample all threads, with timers of this period or, without one, by signals of another thread.
 pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
     let threads = all.get_or_insert_with(Threads::default);
