@@ -377,7 +377,7 @@ fn nothing_is_left_of_an_attachment() {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_program_that_unloads_goes_on() {
-    let times = if tests::is_full() { 200 } else { 10 };
+    let least = if tests::is_full() { 200 } else { 10 };
     for runtime in runtimes() {
         let work = Work::new("attach-unloading");
         let Some(app) = work.app() else { return };
@@ -387,7 +387,11 @@ fn a_program_that_unloads_goes_on() {
         let process = child.id();
         let sockets = || open_files(process).iter().filter(|file| file.starts_with("socket:")).count();
         let (before, mut was_skipped) = (sockets(), false);
-        for time in 0..times {
+        // A plug-in is not loaded at each time.
+        for time in 0.. {
+            if time >= least && was_skipped {
+                break;
+            }
             let _ = fs::remove_dir_all(work.folder.join("unloading"));
             let mut command = attach(&work, child.id(), "unloading", &["--all", "--for=1ms", "--no-report"]);
             let (_, errors, code) = said(&output(&mut command));
@@ -395,7 +399,6 @@ fn a_program_that_unloads_goes_on() {
             assert!(code == Some(0) && is_running, "{time} on {}: {errors}", runtime.name);
             was_skipped |= errors.contains("plug-in.exe: it can be unloaded");
         }
-        assert!(was_skipped, "{}", runtime.name);
         until("a program without profiles and sockets of attachments", || {
             let maps = fs::read_to_string(format!("/proc/{process}/maps")).expect("it runs");
             let pipes = open_files(process).iter().filter_map(|file| live::pipe_of(file)).count();

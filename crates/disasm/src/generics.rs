@@ -25,7 +25,10 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
         constraints.filter_map(|rid| constraint(names, names.metadata.row(rid).ok()?.constraint.token()?)).collect();
     let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
     let name = names.metadata.name(row.name).unwrap_or_default();
-    format!("{}{constraints}{}", words(row.flags), quote::name(&name))
+    let words = words(row.flags);
+    // Mono's ilasm does not have this word.
+    let words = if names.ilasm == Ilasm::DotNet { words.replace("/* byreflike */", "byreflike") } else { words };
+    format!("{words}{constraints}{}", quote::name(&name))
 }
 
 /// A constraint. Mono's ilasm writes none that has a modifier, as that of `unmanaged` does; so modifiers become comments.

@@ -8,7 +8,7 @@ use names::is_hidden;
 /// The keywords of Microsoft's and Mono's assemblers that could be names (VI.C.1).
 const KEYWORDS: &str = "\
     abstract aggressiveinlining aggressiveoptimization algorithm alignment amd64 ansi any arm arm64 array as assembly \
-    assert async at auto autochar beforefieldinit bestfit blob blob_object bool bstr bytearray byvalstr callmostderived \
+    assert async at auto autochar beforefieldinit bestfit blob blob_object bool bstr bytearray byreflike byvalstr callmostderived \
     carray catch cdecl cf char charmaperror cil class clsid compilercontrolled const constraint currency custom date decimal default \
     demand deny disablejitoptimizer enablejittracking endmac enum error explicit extends extern false famandassem family \
     famorassem fastcall fault field filetime filter final finally fixed flags float float32 float64 forwarder forwardref \
