@@ -290,7 +290,7 @@ pub fn text(names: &Names<'_, '_>, instruction: &Instruction<'_>, label: impl Fn
         Operand::Field => names.field(token)?,
         Operand::Type => names.type_operand(token)?,
         Operand::Token => token_text(names, token)?,
-        Operand::String => quote::string(&names.metadata.user_strings.user_string(token.rid())?),
+        Operand::String => quote::string(&names.metadata.user_strings.user_string(token.rid())?, names.ilasm),
         Operand::Sig => call_site(names, token)?,
     };
     Ok(format!("{} {operand}", instruction.info.name))

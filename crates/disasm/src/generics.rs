@@ -25,9 +25,7 @@ fn generic(names: &Names<'_, '_>, rid: Rid<GenericParam>) -> String {
         constraints.filter_map(|rid| constraint(names, names.metadata.row(rid).ok()?.constraint.token()?)).collect();
     let constraints = if constraints.is_empty() { String::new() } else { format!("({}) ", constraints.join(", ")) };
     let name = names.metadata.name(row.name).unwrap_or_default();
-    let words = words(row.flags);
-    // Mono's ilasm does not have this word.
-    let words = if names.ilasm == Ilasm::DotNet { words.replace("/* byreflike */", "byreflike") } else { words };
+    let words = names.ilasm.flags(words(row.flags));
     format!("{words}{constraints}{}", quote::name(&name))
 }
 

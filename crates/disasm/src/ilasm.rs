@@ -21,4 +21,13 @@ impl Ilasm {
         let own = metadata.assembly().filter(|_| metadata.tables.count(Table::AssemblyRef) == 0).map(|row| row.name);
         if references.chain(own).any(is_core) { Self::DotNet } else { Self::Mono }
     }
+
+    /// Flags in words. Those that only .NET's has words for are comments for Mono's.
+    pub(crate) fn flags(self, words: String) -> String {
+        const DOTNET: [&str; 4] = ["byreflike", "aggressiveoptimization", "async", "windowsruntime"];
+        match self {
+            Self::DotNet => DOTNET.iter().fold(words, |words, word| words.replace(&format!("/* {word} */"), word)),
+            Self::Mono => words,
+        }
+    }
 }

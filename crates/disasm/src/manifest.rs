@@ -6,7 +6,7 @@ use std::{
 };
 
 use ecma335::{
-    Cursor, Error, ErrorKind, Result, Rid, Rva, Table, Token,
+    Cursor, Error, ErrorKind, MAX_NESTING, Result, Rid, Rva, Table, Token,
     flags::{assembly_flags, vtable_fixup_flags},
     image::DirectoryKind,
     schema::{self, AssemblyRef, ExportedType, File, ManifestResource, ModuleRef, Str},
@@ -21,12 +21,16 @@ use super::{
     printer::{Options, Printer},
     security, values,
 };
-use crate::quote;
+use crate::{ilasm::Ilasm, quote};
 
 /// Prints all parts that belong to no type.
 pub fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     let (names, options) = (printer.names, printer.options);
     let metadata = names.metadata;
+    // .NET's ilasm takes no other module that defines System.Object.
+    if names.ilasm == Ilasm::DotNet && metadata.tables.count(Table::AssemblyRef) == 0 {
+        lines.line(".mscorlib");
+    }
     let mut seen = HashSet::new();
     for (rid, row) in metadata.tables.rows::<AssemblyRef>() {
         let is_second = !seen.insert(text(names, row.name));
@@ -91,7 +95,7 @@ fn assembly_ref(
         return lines.comment(format_args!(".assembly extern {} is there once more, with .ver {version}", quote::dotted(&name)));
     }
     let tokens = if options.tokens { format!("  // {token}") } else { String::new() };
-    let words = flags::words(row.flags, assembly_flags::LIST);
+    let words = names.ilasm.flags(flags::words(row.flags, assembly_flags::LIST));
     lines.line(format_args!(".assembly extern {words}{}{tokens}", quote::dotted(&name)));
     lines.open();
     lines.line(format_args!(".ver {version}"));
@@ -113,7 +117,7 @@ fn locale(names: &Names<'_, '_>, culture: Str, lines: &mut Lines) {
 /// II.6.2
 fn assembly(names: &Names<'_, '_>, row: &schema::Assembly, lines: &mut Lines) {
     let token = Token::new(Table::Assembly, 1);
-    let words = flags::words(row.flags, assembly_flags::LIST);
+    let words = names.ilasm.flags(flags::words(row.flags, assembly_flags::LIST));
     lines.line(format_args!(".assembly {words}{}", quote::dotted(&text(names, row.name))));
     lines.open();
     values::attributes(names, token, lines);
@@ -266,6 +270,17 @@ pub fn resource_bytes<'a>(names: &Names<'a, '_>, offset: u32) -> Result<&'a [u8]
     cursor.bytes(length as usize)
 }
 
+/// The name of an exported type. .NET's ilasm takes a nested type's only behind those of its enclosing types.
+fn exported_name(names: &Names<'_, '_>, rid: Rid<ExportedType>, depth: usize) -> String {
+    let Ok(row) = names.metadata.row(rid) else { return String::new() };
+    let name = full_name(names.metadata, row.namespace, row.name);
+    let outer = row.implementation.token().and_then(Token::rid_in::<ExportedType>);
+    match outer.filter(|_| names.ilasm == Ilasm::DotNet && depth < MAX_NESTING) {
+        Some(outer) => format!("{}/{name}", exported_name(names, outer, depth + 1)),
+        None => name,
+    }
+}
+
 /// Prints a type of another module or assembly (II.6.7).
 pub fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedType, lines: &mut Lines) {
     let name = full_name(names.metadata, row.namespace, row.name);
@@ -274,7 +289,7 @@ pub fn exported(names: &Names<'_, '_>, rid: Rid<ExportedType>, row: &ExportedTyp
     let token = row.implementation.token().unwrap_or_default();
     match token.rid_in::<ExportedType>() {
         Some(outer) => match names.metadata.row(outer) {
-            Ok(outer) => lines.line(format_args!(".class extern {}", full_name(names.metadata, outer.namespace, outer.name))),
+            Ok(_) => lines.line(format_args!(".class extern {}", exported_name(names, outer, 0))),
             Err(error) => lines.comment(error),
         },
         None if token.table() == Some(Table::AssemblyRef) => lines.line(implementation(names, token, 0)),

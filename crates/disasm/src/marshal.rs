@@ -3,7 +3,7 @@
 use ecma335::{Cursor, Result, Token, schema};
 
 use super::{lines::one_line, names::Names};
-use crate::quote;
+use crate::{ilasm::Ilasm, quote};
 
 /// Native types of one word (II.23.4). The flag marks those that Mono's ilasm parses but cannot use.
 const NATIVE: &[(u8, &str, bool)] = &[
@@ -73,13 +73,17 @@ const VARIANTS: &[&str] = &[
     "unsigned int",
 ];
 
-/// `marshal(lpstr) `, followed by a space. A comment, if Mono's ilasm would fail on it.
+/// `marshal(lpstr) `, followed by a space. If Mono's ilasm would fail on it, a comment, or for .NET's ilasm the bytes.
 pub(crate) fn marshal(names: &Names<'_, '_>, owner: Token) -> String {
     let row: Option<schema::FieldMarshal> = names.by_parent.marshals.first(names.metadata, owner.0);
     let Some(row) = row else { return String::new() };
     let blob = names.metadata.blobs.blob(row.native_type);
     match blob.and_then(|mut cursor| native(&mut cursor, 0)) {
         Ok((text, true)) => format!("marshal({text}) "),
+        Ok((_, false)) if names.ilasm == Ilasm::DotNet => {
+            let bytes = names.metadata.blob(row.native_type).map(quote::hex).unwrap_or_default();
+            format!("marshal({{ {bytes} }}) ")
+        }
         Ok((text, false)) => format!("/* marshal({}) */ ", text.replace("*/", "* /")),
         Err(error) => format!("/* marshal: {} */ ", one_line(error).replace("*/", "* /")),
     }

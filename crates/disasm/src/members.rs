@@ -15,7 +15,6 @@ use ecma335::{
 
 use super::{
     bodies, flags, generics,
-    ilasm::Ilasm,
     lines::{Lines, listed},
     marshal::marshal,
     names::Names,
@@ -74,7 +73,7 @@ fn field_line(printer: &mut Printer<'_, '_, '_>, rid: Rid<Field>) -> Result<Stri
 /// ` = int32(5)`, or empty.
 fn constant(names: &Names<'_, '_>, owner: Token) -> Result<String> {
     match names.by_parent.constants.first::<schema::Constant>(names.metadata, owner.0) {
-        Some(row) => Ok(format!(" = {}", values::constant(names.metadata, &row)?)),
+        Some(row) => Ok(format!(" = {}", values::constant(names, &row)?)),
         None => Ok(String::new()),
     }
 }
@@ -250,8 +249,7 @@ fn method_line(
 }
 
 fn impl_words(names: &Names<'_, '_>, row: &MethodDef) -> String {
-    let words = flags::words(row.impl_flags.into(), method_impl_attributes::LIST);
-    if names.ilasm == Ilasm::DotNet { words.replace("/* async */", "async") } else { words }
+    names.ilasm.flags(flags::words(row.impl_flags.into(), method_impl_attributes::LIST))
 }
 
 fn attributes_of(row: &Param) -> String {

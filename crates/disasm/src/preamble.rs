@@ -7,6 +7,8 @@
 //!
 //! So these heads come before all others, and some only mention types. The bodies come later: the assembler reopens a
 //! type, and ignores its second head.
+//!
+//! .NET's ilasm needs none of it. It would look without end for an interface that the first head spells differently.
 
 use ecma335::{
     MAX_NESTING, Rid, Table, Token,
@@ -14,12 +16,12 @@ use ecma335::{
 };
 
 use super::{lines::Lines, names::Names, order::Order, printer::Printer};
-use crate::quote;
+use crate::{ilasm::Ilasm, quote};
 
 /// Prints the heads that must come first.
 pub(crate) fn print(printer: &Printer<'_, '_, '_>, lines: &mut Lines) {
     let names = printer.names;
-    let Some(assembly) = names.metadata.assembly() else { return };
+    let Some(assembly) = names.metadata.assembly().filter(|_| names.ilasm == Ilasm::Mono) else { return };
     let name = names.metadata.name(assembly.name).unwrap_or_default();
     // The library with System.Object must be named before its types.
     if name == "mscorlib" {

@@ -5,24 +5,29 @@ use std::{borrow::Cow, collections::HashSet, fmt::Write as _, sync::LazyLock};
 use ecma335::OpCode;
 use names::is_hidden;
 
+use crate::ilasm::Ilasm;
+
 /// The keywords of Microsoft's and Mono's assemblers that could be names (VI.C.1).
 const KEYWORDS: &str = "\
-    abstract aggressiveinlining aggressiveoptimization algorithm alignment amd64 ansi any arm arm64 array as assembly \
-    assert async at auto autochar beforefieldinit bestfit blob blob_object bool bstr bytearray byreflike byvalstr callmostderived \
-    carray catch cdecl cf char charmaperror cil class clsid compilercontrolled const constraint currency custom date decimal default \
-    demand deny disablejitoptimizer enablejittracking endmac enum error explicit extends extern false famandassem family \
-    famorassem fastcall fault field filetime filter final finally fixed flags float float32 float64 forwarder forwardref \
-    fromunmanaged fullorigin handler hidebysig hresult idispatch il illegal implements implicitcom implicitres import in \
-    inheritcheck init initonly instance int int16 int32 int64 int8 interface internalcall iunknown is lasterr lateinit lcid \
-    legacy library linkcheck literal localloc lpstr lpstruct lptstr lpvoid lpwstr managed marshal method modopt modreq native \
-    nested newslot noappdomain noinlining nomachine nomangle nometadata noncasdemand noncasinheritance noncaslinkdemand \
-    nooptimization noplatform noprocess not_in_gc_heap notserialized null nullref object objectref off ole on opt optil out \
-    permitonly pinned pinvokeimpl prejitdeny prejitgrant preservesig private privatescope property protected ptr public \
-    readonly record refany reqmin reqopt reqrefuse reqsecobj request retargetable retval rtspecialname runtime safearray \
-    sealed sequential serializable specialname static stdcall storage stored_object stream streamed_object strict string \
-    struct synchronized syschar sysstring tbstr thiscall tls to true type typedref uint uint16 uint32 uint64 uint8 unicode \
-    unmanaged unmanagedexp unsigned unused userdefined value valuetype vararg variant vbbyrefstr vector virtual void wchar \
-    winapi windowsruntime with x86 brnull brzero brinst endfault ldelem.any stelem.any";
+    abstract aggressiveinlining aggressiveoptimization algorithm alignment amd64 ansi any arm arm64 array as \
+    assembly assert async at auto autochar beforefieldinit bestfit blob blob_object bool bstr bytearray byreflike \
+    byvalstr callconv callmostderived carray catch cdecl cf char charmaperror cil class clsid codelabel \
+    compilercontrolled const constraint currency custom date decimal default demand deny disablejitoptimizer \
+    enablejittracking endmac enum error explicit extends extern false famandassem family famorassem fastcall fault \
+    field filetime filter final finally fixed flags float float32 float64 forwarder forwardref fromunmanaged \
+    fullorigin handler hidebysig hresult idispatch iidparam il illegal implements implicitcom implicitres import in \
+    inheritcheck init initonly instance int int16 int32 int64 int8 interface internalcall iunknown is lasterr \
+    lateinit lcid legacy library linkcheck literal localloc lpstr lpstruct lptstr lpvoid lpwstr managed marshal \
+    mdtoken method modopt modreq native nested newslot noappdomain noinlining nomachine nomangle nometadata \
+    noncasdemand noncasinheritance noncaslinkdemand nooptimization noplatform noprocess not_in_gc_heap notserialized \
+    null nullref object objectref off ole on opt optil out permitonly pinned pinvokeimpl prefix1 prefix2 prefix3 \
+    prefix4 prefix5 prefix6 prefix7 prefixref prejitdeny prejitgrant preservesig private privatescope property \
+    protected ptr public readonly record refany reqmin reqopt reqrefuse reqsecobj request retainappdomain \
+    retargetable retval rtspecialname runtime safearray sealed sequential serializable specialname static stdcall \
+    storage stored_object stream streamed_object strict string struct synchronized syschar sysstring tbstr thiscall \
+    tls to true type typedref uint uint16 uint32 uint64 uint8 unicode unmanaged unmanagedexp unsigned unused \
+    userdefined value valuetype vararg variant vbbyrefstr vector virtual void wchar winapi windowsruntime with x86 \
+    brnull brzero brinst endfault ldelem.any stelem.any";
 
 /// Keywords and opcodes: names equal to one must be quoted.
 static RESERVED: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
@@ -70,15 +75,21 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// A string literal. Its bytes, if it is malformed UTF-16 or has characters that an editor would not preserve.
-pub fn string(units: &[u16]) -> String {
+/// A string literal. Its bytes, if it is malformed UTF-16 or has characters that an editor would not preserve. Also
+/// if it has a NUL: in .NET's ilasm a string in quotes ends there.
+pub fn string(units: &[u16], ilasm: Ilasm) -> String {
     let is_escaped = |character: char| matches!(character, '\0'..='\u{1f}');
     let keeps = |character: char| {
         !(is_hidden(character) && !is_escaped(character) || matches!(character, '\u{feff}' | '\u{fffe}'..='\u{ffff}'))
     };
+    let bytes = || bytearray(&units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>());
     match String::from_utf16(units) {
-        Ok(string) if string.chars().all(keeps) => text(&string),
-        _ => bytearray(&units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>()),
+        Ok(string) if !string.chars().all(keeps) => bytes(),
+        Ok(string) if ilasm == Ilasm::DotNet && string.contains('\0') => {
+            format!("{} /* {} */", bytes(), text(&string).replace("*/", "* /"))
+        }
+        Ok(string) => text(&string),
+        Err(_) => bytes(),
     }
 }
 
@@ -157,11 +168,13 @@ mod tests {
     #[test]
     fn strings_that_text_cannot_hold_are_bytes() {
         let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+        let string = |units: &[u16]| string(units, Ilasm::Mono);
         assert_eq!(string(&units("a\"\n\0b é 😀")), "\"a\\\"\\n\\000b é 😀\"");
         assert_eq!(string(&[0x41, 0xD800]), "bytearray (41 00 00 D8)");
         assert_eq!(string(&units("\u{feff}")), "bytearray (FF FE)");
         assert_eq!(string(&units("\u{9b}")), "bytearray (9B 00)");
         assert_eq!(string(&units("\u{202e}")), "bytearray (2E 20)");
+        assert_eq!(super::string(&units("\0*/"), Ilasm::DotNet), "bytearray (00 00 2A 00 2F 00) /* \"\\000* /\" */");
     }
 
     #[test]

@@ -99,20 +99,24 @@ impl Printer<'_, '_, '_> {
     /// Prints layout, attributes, permissions, and overrides by methods of other types.
     pub fn head(&self, rid: Rid<TypeDef>, lines: &mut Lines) {
         let token = Token::new(Table::TypeDef, rid.get());
-        if let Some(layout) = self.names.by_parent.layouts.first::<schema::ClassLayout>(self.names.metadata, rid.get()) {
+        let layout: Option<schema::ClassLayout> = self.names.by_parent.layouts.first(self.names.metadata, rid.get());
+        // A layout of zeros means the same as none (II.22.8).
+        let is_default = |layout: &schema::ClassLayout| layout.packing_size == 0 && layout.class_size == 0;
+        if let Some(layout) = layout.filter(|layout| !(self.names.for_comparison && is_default(layout))) {
             lines.line(format_args!(".pack {}", layout.packing_size));
             lines.line(format_args!(".size {}", layout.class_size));
         }
         values::attributes(self.names, token, lines);
-        generics::attributes(self.names, token, lines);
+        // Behind a `.param type`, .NET's ilasm would look without end for the interface of `.interfaceimpl`.
         for rid in self.names.by_parent.interfaces.children::<InterfaceImpl>(rid.get()) {
             let of = format!(".interfaceimpl type {}", self.interface(rid));
             let token = Token::new(Table::InterfaceImpl, rid.get());
             match self.names.ilasm {
-                Ilasm::DotNet => values::attributes_of(self.names, token, &of, lines),
+                Ilasm::DotNet => values::attributes_each_behind(self.names, token, &of, lines),
                 Ilasm::Mono => values::attributes_as_comments(self.names, token, &of, lines),
             }
         }
+        generics::attributes(self.names, token, lines);
         security::permissions(self.names, token, lines);
         for row in
             self.names.by_parent.overrides.children::<MethodImpl>(rid.get()).filter_map(|rid| self.names.metadata.row(rid).ok())

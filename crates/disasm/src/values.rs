@@ -1,7 +1,7 @@
 //! Values: constants and attributes (II.16.2, II.21).
 
 use ecma335::{
-    Cursor, Metadata, Result, Token,
+    Cursor, Result, Token,
     element::ElementType,
     schema::{self, CustomAttribute},
 };
@@ -10,15 +10,15 @@ use super::{
     lines::{Lines, one_line},
     names::Names,
 };
-use crate::quote;
+use crate::{ilasm::Ilasm, quote};
 
 /// A constant: `int32(5)`, `"text"`, `nullref`.
-pub fn constant(metadata: &Metadata<'_>, row: &schema::Constant) -> Result<String> {
-    value(row.kind, &mut metadata.blobs.blob(row.value)?)
+pub fn constant(names: &Names<'_, '_>, row: &schema::Constant) -> Result<String> {
+    value(row.kind, &mut names.metadata.blobs.blob(row.value)?, names.ilasm)
 }
 
 /// The value for an element type. A string is all of the remaining bytes.
-pub fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
+pub fn value(kind: u8, cursor: &mut Cursor<'_>, ilasm: Ilasm) -> Result<String> {
     let Some(element) = ElementType::from_byte(kind) else { return Ok("nullref".into()) };
     Ok(match element {
         ElementType::Boolean => format!("bool({})", cursor.u8()? != 0),
@@ -42,9 +42,8 @@ pub fn value(kind: u8, cursor: &mut Cursor<'_>) -> Result<String> {
         }
         ElementType::String => {
             let pairs = cursor.bytes(cursor.rest().len())?.chunks_exact(2);
-            quote::string(
-                &pairs.map(|pair| pair.iter().rev().fold(0, |unit, byte| unit << 8 | u16::from(*byte))).collect::<Vec<_>>(),
-            )
+            let unit = |pair: &[u8]| pair.iter().rev().fold(0, |unit, byte| unit << 8 | u16::from(*byte));
+            quote::string(&pairs.map(unit).collect::<Vec<_>>(), ilasm)
         }
         _ => "nullref".into(),
     })
@@ -76,6 +75,17 @@ pub(crate) fn attributes_of(names: &Names<'_, '_>, owner: Token, directive: &str
     if texts(names, owner).next().is_some() {
         lines.line(directive);
         attributes(names, owner, lines);
+    }
+}
+
+/// Prints a directive before each attribute of a row, as it counts for the next one only.
+pub(crate) fn attributes_each_behind(names: &Names<'_, '_>, owner: Token, directive: &str, lines: &mut Lines) {
+    for text in texts(names, owner) {
+        lines.line(directive);
+        match text {
+            Ok(text) => lines.line(text),
+            Err(error) => lines.comment(error),
+        }
     }
 }
 

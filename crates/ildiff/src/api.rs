@@ -268,7 +268,7 @@ fn method_item(names: &Names<'_, '_>, rid: Rid<MethodDef>, owner: &str) -> Resul
         let param = u16::try_from(number).ok().and_then(|number| rows.get(&number));
         let Some((rid, row)) = param else { continue };
         let constant = names.by_parent.constants.first(names.metadata, Token::from(*rid).0);
-        let constant = constant.and_then(|row| values::constant(names.metadata, &row).ok());
+        let constant = constant.and_then(|row| values::constant(names, &row).ok());
         let optional = row.flags & 0x10 != 0;
         let words = match constant {
             Some(value) => format!("= {value}"),
@@ -314,7 +314,7 @@ fn field_item(names: &Names<'_, '_>, rid: Rid<Field>, owner: &str) -> Result<Opt
         of: names.type_text(&signature),
         implements: BTreeSet::new(),
         params: Vec::new(),
-        value: constant.map(|row| values::constant(names.metadata, &row)).transpose()?.unwrap_or_default(),
+        value: constant.map(|row| values::constant(names, &row)).transpose()?.unwrap_or_default(),
     };
     Ok(Some((name, item)))
 }

@@ -13,7 +13,7 @@ use super::{
     lines::LABEL,
     pdb::{Pdb, method_name, type_name},
 };
-use disasm::{lines::one_line, names::Names, quote, values};
+use disasm::{ilasm::Ilasm, lines::one_line, names::Names, quote, values};
 
 /// A PDB's facts on one method, at offsets of the printed body.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -142,9 +142,9 @@ impl Pdb<'_> {
                 format!("{name} ({})", quote::hex(cursor.rest()))
             }
             Some(element @ (Element::Object | Element::String)) if cursor.is_empty() => format!("{} nullref", element.text()),
-            Some(Element::Boolean | Element::Char | Element::String) => values::value(kind, &mut cursor)?,
+            Some(Element::Boolean | Element::Char | Element::String) => values::value(kind, &mut cursor, Ilasm::Mono)?,
             Some(element) if (Element::I1 as u8..=Element::R8 as u8).contains(&(element as u8)) => {
-                let value = values::value(kind, &mut cursor)?;
+                let value = values::value(kind, &mut cursor, Ilasm::Mono)?;
                 if cursor.is_empty() { value } else { format!("{value} {}", type_name(names, cursor.compressed_u32()?)) }
             }
             _ => format!("({})", quote::hex(cursor.rest())),

@@ -6,6 +6,8 @@ use ecma335::{
     image::{Directory, DirectoryKind},
 };
 
+use disasm::ilasm::Ilasm;
+
 /// The levels: types, names, languages.
 const DEPTH: usize = 3;
 /// The maximum number of visited entries. Real trees have some hundreds; a hostile one could be a cycle.
@@ -66,7 +68,7 @@ fn text(tree: &[u8], at: u32) -> Result<String> {
     let mut cursor = cursor_at(tree, at);
     let count = cursor.u16()?;
     let units: Vec<u16> = (0..count).map(|_| cursor.u16()).collect::<Result<_>>()?;
-    Ok(disasm::quote::string(&units))
+    Ok(disasm::quote::string(&units, Ilasm::Mono))
 }
 
 #[cfg(test)]
