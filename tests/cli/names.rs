@@ -57,9 +57,9 @@ const COMPARISONS: Options = &[&["--json"], &["--stat"], &[], &["--ignore-scopes
 const CHECKS: Options = &[&["--types", "--pedantic"], &["--json", "--limit", "0"], &["--pedantic"]];
 const WEAVINGS: Options = &[&["-v", "--json"], &["--include", "*nn::n"], &["-v"], &["--leave", "return"]];
 
-/// Returns all options in the full tier, otherwise two.
+/// Returns all options in the full tier, otherwise the first.
 fn of_tier(options: Options) -> Options {
-    &options[..if is_full() { options.len() } else { 2 }]
+    &options[..if is_full() { options.len() } else { 1 }]
 }
 
 /// Returns a program with the additions, which instrumenting has to read.

@@ -21,7 +21,7 @@ use ecma335::{
         MethodSemantics,
     },
 };
-use tests::{assemblies, ilinst, in_parallel, in_tier, library_folders, root, said, sample, scratch, tool};
+use tests::{assemblies, ilinst, in_parallel, in_tier, is_full, library_folders, root, said, sample, scratch, tool};
 use weave::{LeaveMode, Options, Tracker, Weave, Woven};
 
 const MODES: [LeaveMode; 2] = [LeaveMode::Finally, LeaveMode::Return];
@@ -83,7 +83,7 @@ fn failures<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), String>
 }
 
 /// Outside the full tier, every n-th file is tried.
-const EVERY: usize = 4;
+const EVERY: usize = 8;
 
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]
@@ -125,8 +125,8 @@ fn nothing_but_probes_is_put_into_the_corpus() {
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The distance between changed bytes.
-const STEP: usize = 11;
+/// The distance between changed bytes: odd numbers, so that each bit has its turn.
+const STEP: usize = if is_full() { 11 } else { 31 };
 
 #[test]
 fn a_byte_of_a_woven_body_is_told_apart() {

@@ -61,19 +61,18 @@ fn has_ended(child: Child, file: &Path, context: &str) {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_program_under_hooks_does_what_it_is_told() {
-    for runtime in runtimes() {
-        for capture in [&[][..], &["--capture=args,return"]] {
-            let work = Work::new("commands");
-            let Some(app) = work.app() else { return };
-            let context = format!("{} {capture:?}", runtime.name);
-            let mut child = tests::waiting(&mut work.live(&runtime, &[&["--all"], capture].concat(), &app, &["steps"]));
-            let file = tell(&mut child, &work.profiles(&runtime), &context);
-            has_ended(child, &file, &context);
-            if !capture.is_empty() {
-                let kept = |options: &[&str]| calls_of(&file, &[options, &["--method=App.Work"]].concat())["count"].as_i64();
-                let all = [kept(&["--phase=first"]), kept(&["--phase=second"]), kept(&[])];
-                assert_eq!(all, [Some(200), Some(200), Some(100)], "{context}");
-            }
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, capture) in tests::in_turn(&runtimes, &[&[][..], &["--capture=args,return"]]) {
+        let work = Work::new("commands");
+        let Some(app) = work.app() else { return };
+        let context = format!("{} {capture:?}", runtime.name);
+        let mut child = tests::waiting(&mut work.live(runtime, &[&["--all"], capture].concat(), &app, &["steps"]));
+        let file = tell(&mut child, &work.profiles(runtime), &context);
+        has_ended(child, &file, &context);
+        if !capture.is_empty() {
+            let kept = |options: &[&str]| calls_of(&file, &[options, &["--method=App.Work"]].concat())["count"].as_i64();
+            let all = [kept(&["--phase=first"]), kept(&["--phase=second"]), kept(&[])];
+            assert_eq!(all, [Some(200), Some(200), Some(100)], "{context}");
         }
     }
 }

@@ -23,21 +23,20 @@ fn process(work: &Work, runtime: &Runtime) -> u32 {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_killed_program_leaves_its_profile() {
-    for runtime in runtimes() {
-        for (name, code) in [("KILL", 137), ("TERM", 143)] {
-            let work = Work::new(&format!("signal-{name}"));
-            let Some(app) = work.app() else { return };
-            let mut child = waiting(&work, &runtime, &app);
-            // A signal to end comes by way of the launcher, as from a shell or a service manager.
-            signal(if name == "TERM" { child.id() } else { process(&work, &runtime) }, name);
-            // Its input stays open until then.
-            let _input = child.stdin.take();
-            let ended = said(&child.wait_with_output().expect("it ends"));
-            assert_eq!(ended.2, Some(code), "{name}: {}", ended.1);
-            let profile = profile_in(&work.profiles(&runtime));
-            let calls = calls(&profile);
-            assert_eq!((calls["App::Work"], calls["App::Repeat"], calls["App::Wait"]), (1000, 1, 1));
-        }
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, (name, code)) in tests::in_turn(&runtimes, &[("KILL", 137), ("TERM", 143)]) {
+        let work = Work::new(&format!("signal-{name}"));
+        let Some(app) = work.app() else { return };
+        let mut child = waiting(&work, runtime, &app);
+        // A signal to end comes by way of the launcher, as from a shell or a service manager.
+        signal(if name == "TERM" { child.id() } else { process(&work, runtime) }, name);
+        // Its input stays open until then.
+        let _input = child.stdin.take();
+        let ended = said(&child.wait_with_output().expect("it ends"));
+        assert_eq!(ended.2, Some(code), "{name}: {}", ended.1);
+        let profile = profile_in(&work.profiles(runtime));
+        let calls = calls(&profile);
+        assert_eq!((calls["App::Work"], calls["App::Repeat"], calls["App::Wait"]), (1000, 1, 1));
     }
 }
 

@@ -88,7 +88,8 @@ fn a_link_to_the_tool_finds_the_profiler() {
 #[test]
 #[ignore = "needs runtimes"]
 fn modules_with_long_paths_are_recorded() {
-    for runtime in runtimes() {
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, way) in tests::in_turn(&runtimes, &Way::ALL) {
         let work = Work::new("long-path");
         let Some(app) = work.app() else { return };
         let mut folder = work.folder.clone();
@@ -100,11 +101,9 @@ fn modules_with_long_paths_are_recorded() {
             fs::copy(file, folder.join(file.file_name().expect("it has a name"))).expect("it can be copied");
         }
         let long = folder.join(app.file_name().expect("it has a name"));
-        for way in Way::ALL {
-            let (text, errors, code) = work.recorded_by(way, &runtime, &[], &long, &["threads", "8", "10"]);
-            assert_eq!((text.as_str(), code), ("work 80\n", Some(42)), "{way:?} on {}: {errors}", runtime.name);
-            let calls = calls(&profile_in(&work.profiles(&runtime)));
-            assert_eq!(calls["App::Work"], 80, "{way:?} on {}", runtime.name);
-        }
+        let (text, errors, code) = work.recorded_by(way, runtime, &[], &long, &["threads", "8", "10"]);
+        assert_eq!((text.as_str(), code), ("work 80\n", Some(42)), "{way:?} on {}: {errors}", runtime.name);
+        let calls = calls(&profile_in(&work.profiles(runtime)));
+        assert_eq!(calls["App::Work"], 80, "{way:?} on {}", runtime.name);
     }
 }

@@ -22,66 +22,63 @@ fn program(work: &Work, name: &str) -> Option<PathBuf> {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_forked_child_leaves_the_profile_to_its_parent() {
-    for runtime in runtimes() {
-        for options in [&[][..], &["--capture=args,return"], &["--rewrite"]] {
-            println!("{options:?} on {}", runtime.name);
-            let work = Work::new("forks");
-            let Some(forks) = program(&work, "forks") else { return };
-            let mut command = work.live(&runtime, &[&["--all", "--calls=none"], options].concat(), &forks, &[]);
-            // .NET compiles anew what is called often: by a thread that a child has not, recorded or not.
-            command.env("DOTNET_TieredCompilation", "0").env("COMPlus_TieredCompilation", "0");
-            let (text, errors, code) = said(&output(&mut command));
-            assert_eq!((text.as_str(), code), ("", Some(9)), "{errors}");
-            let profile = profile_in(&work.profiles(&runtime));
-            let expected = [
-                ("Forks::Add", 450_003),
-                ("Forks::Child", 1),
-                ("Forks::Fork", 5),
-                ("Forks::Main", 1),
-                ("Forks::Repeat", 9),
-                ("Forks::Run", 3),
-                ("Forks::Work", 450_003),
-            ];
-            assert_eq!(calls(&profile), expected.map(|(name, calls)| (name.to_owned(), calls)).into());
-            assert_eq!((open_calls(&profile), profile.end), (0, profile::End::Clean));
-        }
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, options) in tests::in_turn(&runtimes, &[&[][..], &["--capture=args,return"], &["--rewrite"]]) {
+        println!("{options:?} on {}", runtime.name);
+        let work = Work::new("forks");
+        let Some(forks) = program(&work, "forks") else { return };
+        let mut command = work.live(runtime, &[&["--all", "--calls=none"], options].concat(), &forks, &[]);
+        // .NET compiles anew what is called often: by a thread that a child has not, recorded or not.
+        command.env("DOTNET_TieredCompilation", "0").env("COMPlus_TieredCompilation", "0");
+        let (text, errors, code) = said(&output(&mut command));
+        assert_eq!((text.as_str(), code), ("", Some(9)), "{errors}");
+        let profile = profile_in(&work.profiles(runtime));
+        let expected = [
+            ("Forks::Add", 450_003),
+            ("Forks::Child", 1),
+            ("Forks::Fork", 5),
+            ("Forks::Main", 1),
+            ("Forks::Repeat", 9),
+            ("Forks::Run", 3),
+            ("Forks::Work", 450_003),
+        ];
+        assert_eq!(calls(&profile), expected.map(|(name, calls)| (name.to_owned(), calls)).into());
+        assert_eq!((open_calls(&profile), profile.end), (0, profile::End::Clean));
     }
 }
 
 #[test]
 #[ignore = "needs runtimes"]
 fn a_limit_that_is_set_while_it_runs_ends_no_program() {
-    for runtime in runtimes() {
-        for options in [&[][..], &["--rewrite"]] {
-            let work = Work::new("limits");
-            let Some(limits) = program(&work, "limits") else { return };
-            let mut command = work.live(&runtime, &[&["--all"], options].concat(), &limits, &["300000"]);
-            let (text, errors, code) = said(&output(&mut command));
-            assert_eq!((text.as_str(), code), ("", Some(9)), "{options:?} on {}: {errors}", runtime.name);
-            // Calls for which there is no room are counted as lost.
-            let profile = profile_in(&work.profiles(&runtime));
-            let rows = profile.rows(SortBy::Name);
-            let of = |name: &str| rows.iter().find(|row| row.raw_name.as_deref() == Some(name)).map_or(0, |row| row.calls);
-            assert!(of("Limits::Branch") > 100, "{} on {}", of("Limits::Branch"), runtime.name);
-        }
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, options) in tests::in_turn(&runtimes, &[&[][..], &["--rewrite"]]) {
+        let work = Work::new("limits");
+        let Some(limits) = program(&work, "limits") else { return };
+        let mut command = work.live(runtime, &[&["--all"], options].concat(), &limits, &["300000"]);
+        let (text, errors, code) = said(&output(&mut command));
+        assert_eq!((text.as_str(), code), ("", Some(9)), "{options:?} on {}: {errors}", runtime.name);
+        // Calls for which there is no room are counted as lost.
+        let profile = profile_in(&work.profiles(runtime));
+        let rows = profile.rows(SortBy::Name);
+        let of = |name: &str| rows.iter().find(|row| row.raw_name.as_deref() == Some(name)).map_or(0, |row| row.calls);
+        assert!(of("Limits::Branch") > 100, "{} on {}", of("Limits::Branch"), runtime.name);
     }
 }
 
 #[test]
 #[ignore = "needs runtimes"]
 fn nobody_else_may_write_to_a_profile_nor_read_values() {
-    for runtime in runtimes() {
-        for (options, expected) in [(&[][..], 0o644), (&["--capture=args"], 0o600)] {
-            let work = Work::new("modes");
-            let Some(app) = work.app() else { return };
-            let command = work.live(&runtime, &[&["--all"], options].concat(), &app, &["once"]);
-            let shell = ["sh", "-c", "umask 0; exec \"$@\"", "sh"].map(std::ffi::OsStr::new);
-            let (_, errors, code) = said(&output(&mut tests::with_default_signals(&shell, &command)));
-            assert_eq!(code, Some(42), "{errors}");
-            let path = fs::read_dir(work.profiles(&runtime)).expect("it is there").flatten().next().expect("a profile").path();
-            let mode = fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-            assert_eq!(mode, expected, "{options:?} on {}", runtime.name);
-        }
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, (options, expected)) in tests::in_turn(&runtimes, &[(&[][..], 0o644), (&["--capture=args"], 0o600)]) {
+        let work = Work::new("modes");
+        let Some(app) = work.app() else { return };
+        let command = work.live(runtime, &[&["--all"], options].concat(), &app, &["once"]);
+        let shell = ["sh", "-c", "umask 0; exec \"$@\"", "sh"].map(std::ffi::OsStr::new);
+        let (_, errors, code) = said(&output(&mut tests::with_default_signals(&shell, &command)));
+        assert_eq!(code, Some(42), "{errors}");
+        let path = fs::read_dir(work.profiles(runtime)).expect("it is there").flatten().next().expect("a profile").path();
+        let mode = fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+        assert_eq!(mode, expected, "{options:?} on {}", runtime.name);
     }
 }
 
@@ -162,31 +159,30 @@ fn only_files_are_profiles() {
 #[ignore = "needs runtimes"]
 fn counts_in_the_file_are_looked_at_before_they_are_used() {
     const PAUSES_AT: u64 = 8192;
-    for runtime in runtimes() {
-        for count in [-1_i64, i64::MIN, i64::MAX, 2001, 1 << 40] {
-            println!("{count} on {}", runtime.name);
-            let work = Work::new("counts");
-            let Some(app) = work.app() else { return };
-            let mut child = tests::waiting(&mut work.live(&runtime, &["--all"], &app, &["steps"]));
-            let path = fs::read_dir(work.profiles(&runtime)).expect("it is there").flatten().next().expect("a profile").path();
-            let file = OpenOptions::new().write(true).open(&path).expect("it can be opened");
-            let command = |name: &str, more: &[&str]| {
-                file.write_all_at(&count.to_le_bytes(), PAUSES_AT).expect("it can be written");
-                let (_, errors, code) = said(&output(ilinst().arg(name).arg(&path).args(more)));
-                assert_eq!(code, Some(0), "{name}: {errors}");
-            };
-            command("pause", &[]);
-            command("resume", &[]);
-            // How much is in use of the chunks of names, of nodes, and of what comes behind.
-            for at in (1..4).map(|block| block * profile_format::header::BLOCK as u64) {
-                file.write_all_at(&count.to_le_bytes(), at + 32).expect("it can be written");
-            }
-            command("mark", &["phase"]);
-            step(&mut child);
-            drop(child.stdin.take());
-            let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
-            assert_eq!((text.as_str(), code), ("work 100\n", Some(42)), "{errors}");
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, count) in tests::in_turn(&runtimes, &[-1_i64, i64::MIN, i64::MAX, 2001, 1 << 40]) {
+        println!("{count} on {}", runtime.name);
+        let work = Work::new("counts");
+        let Some(app) = work.app() else { return };
+        let mut child = tests::waiting(&mut work.live(runtime, &["--all"], &app, &["steps"]));
+        let path = fs::read_dir(work.profiles(runtime)).expect("it is there").flatten().next().expect("a profile").path();
+        let file = OpenOptions::new().write(true).open(&path).expect("it can be opened");
+        let command = |name: &str, more: &[&str]| {
+            file.write_all_at(&count.to_le_bytes(), PAUSES_AT).expect("it can be written");
+            let (_, errors, code) = said(&output(ilinst().arg(name).arg(&path).args(more)));
+            assert_eq!(code, Some(0), "{name}: {errors}");
+        };
+        command("pause", &[]);
+        command("resume", &[]);
+        // How much is in use of the chunks of names, of nodes, and of what comes behind.
+        for at in (1..4).map(|block| block * profile_format::header::BLOCK as u64) {
+            file.write_all_at(&count.to_le_bytes(), at + 32).expect("it can be written");
         }
+        command("mark", &["phase"]);
+        step(&mut child);
+        drop(child.stdin.take());
+        let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
+        assert_eq!((text.as_str(), code), ("work 100\n", Some(42)), "{errors}");
     }
 }
 

@@ -25,14 +25,13 @@ fn share(profile: &Profile, sample_type: SampleType, method: &str) -> f64 {
 
 /// A program prints the same alone and with samples.
 fn is_unharmed(name: &str, options: &[&str], ways: &[[&str; 2]]) {
-    for runtime in runtimes() {
-        let work = Work::new(name);
-        let Some(program) = program(&work) else { return };
-        for arguments in ways {
-            let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
-            let found = said(&output(&mut sampled(&work, &runtime, &program, options, arguments)));
-            assert_eq!((found.0, found.2), (alone.0, alone.2), "{} {arguments:?}: {}", runtime.name, found.1);
-        }
+    let runtimes: Vec<_> = runtimes().collect();
+    let work = Work::new(name);
+    let Some(program) = program(&work) else { return };
+    for (runtime, arguments) in tests::in_turn(&runtimes, ways) {
+        let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
+        let found = said(&output(&mut sampled(&work, runtime, &program, options, &arguments)));
+        assert_eq!((found.0, found.2), (alone.0, alone.2), "{} {arguments:?}: {}", runtime.name, found.1);
     }
 }
 

@@ -108,11 +108,14 @@ fn only_an_unhandled_exception_is_said_to_end_a_program() {
         ("unhandled by reflection", End::UnhandledException, 128 + 6),
         ("unhandled elsewhere", End::UnhandledException, 128 + 6),
     ];
-    for runtime in runtimes() {
+    let mut runtimes: Vec<_> = runtimes().collect();
+    for way in Way::ALL {
         let work = Work::new("shapes-ends");
         let Some(app) = program(&work) else { return };
-        for (way, (program, end, code)) in Way::ALL.into_iter().flat_map(|way| PROGRAMS.map(|program| (way, program))) {
-            let ended = work.recorded_by(way, &runtime, &[], &app, &[program]);
+        // Each program has another runtime in each way.
+        runtimes.rotate_left(1);
+        for (runtime, (program, end, code)) in tests::in_turn(&runtimes, &PROGRAMS) {
+            let ended = work.recorded_by(way, runtime, &[], &app, &[program]);
             assert_eq!(ended.2, Some(code), "{program}, {way:?} on {}: {}", runtime.name, ended.1);
             let profile = profile_in(&work.profiles(&runtime));
             // A profiler that attaches gets no events of exceptions, and none when one ends the program.

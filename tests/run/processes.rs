@@ -132,32 +132,29 @@ const PAUSES_AT: u64 = 8192;
 #[ignore = "needs .NET and Mono"]
 fn counts_in_the_file_are_looked_at_before_they_are_used() {
     let Some(program) = live("counts") else { return };
-    for runtime in Runtime::all() {
-        for count in [-1_i64, i64::MIN, i64::MAX, 2001, 1 << 40] {
-            println!("{count} on {}", runtime.name);
-            let work = scratch("processes-counts-work");
-            let mut child = waiting(&mut program.command(&runtime, &work));
-            let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
-            let file = OpenOptions::new().read(true).write(true).open(path).expect("it can be opened");
-            let command = |name: &str, more: &[&str]| {
-                file.write_all_at(&count.to_le_bytes(), PAUSES_AT).expect("it can be written");
-                let done = said(
-                    &ilinst().arg(name).arg(child.id().to_string()).args(more).current_dir(&work).output().expect("it starts"),
-                );
-                assert_eq!(done.2, Some(0), "{name}: {}", done.1);
-            };
-            command("pause", &[]);
-            command("resume", &[]);
-            // Sizes of chunks, and how much of them is in use.
-            for at in (1..4).map(|block| block * BLOCK as u64) {
-                file.write_all_at(&(count as i32).to_le_bytes(), at + 4).expect("it can be written");
-                file.write_all_at(&count.to_le_bytes(), at + 32).expect("it can be written");
-            }
-            command("mark", &["phase"]);
-            step(&mut child);
-            drop(child.stdin.take());
-            assert_eq!(said(&child.wait_with_output().expect("it ends")), (String::new(), String::new(), Some(0)));
+    for (runtime, count) in tests::in_turn(&Runtime::all(), &[-1_i64, i64::MIN, i64::MAX, 2001, 1 << 40]) {
+        println!("{count} on {}", runtime.name);
+        let work = scratch("processes-counts-work");
+        let mut child = waiting(&mut program.command(runtime, &work));
+        let [path] = &profiles(&work)[..] else { panic!("one profile in {}", work.display()) };
+        let file = OpenOptions::new().read(true).write(true).open(path).expect("it can be opened");
+        let command = |name: &str, more: &[&str]| {
+            file.write_all_at(&count.to_le_bytes(), PAUSES_AT).expect("it can be written");
+            let done =
+                said(&ilinst().arg(name).arg(child.id().to_string()).args(more).current_dir(&work).output().expect("it starts"));
+            assert_eq!(done.2, Some(0), "{name}: {}", done.1);
+        };
+        command("pause", &[]);
+        command("resume", &[]);
+        // Sizes of chunks, and how much of them is in use.
+        for at in (1..4).map(|block| block * BLOCK as u64) {
+            file.write_all_at(&(count as i32).to_le_bytes(), at + 4).expect("it can be written");
+            file.write_all_at(&count.to_le_bytes(), at + 32).expect("it can be written");
         }
+        command("mark", &["phase"]);
+        step(&mut child);
+        drop(child.stdin.take());
+        assert_eq!(said(&child.wait_with_output().expect("it ends")), (String::new(), String::new(), Some(0)));
     }
 }
 

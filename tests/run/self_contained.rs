@@ -107,7 +107,8 @@ fn what_is_trimmed_and_essential_is_refused_by_name() {
 #[ignore = "needs .NET and Mono"]
 fn the_tracker_has_a_way_around_what_it_is_said_to_have_one_around() {
     let each = instrument::WITH_FALLBACK.iter().map(std::slice::from_ref).chain([instrument::WITH_FALLBACK]);
-    for (number, without) in each.enumerate() {
+    let each: Vec<_> = each.enumerate().collect();
+    for (runtime, (number, without)) in tests::in_turn(&Runtime::all(), &each) {
         let folder = scratch(&format!("fallback-{number}"));
         let woven = folder.join("woven");
         instrument(&[&sample("hello").join("hello.exe"), &"-o", &woven.join(""), &"-q"]);
@@ -116,13 +117,11 @@ fn the_tracker_has_a_way_around_what_it_is_said_to_have_one_around() {
             tracker = refer_to_nothing(&tracker, class, members);
         }
         fs::write(woven.join(TRACKER), tracker).expect("it can be written");
-        for runtime in Runtime::all() {
-            println!("without {without:?} on {}", runtime.name);
-            let work = scratch(&format!("fallback-{number}-work"));
-            let start = |program: &Path| said(&runtime.program(program, &work).output().expect("the runtime starts"));
-            assert_eq!(start(&woven.join("hello.exe")), start(&sample("hello").join("hello.exe")));
-            assert!(!profile_in(&work).rows(SortBy::Name).is_empty());
-        }
+        println!("without {without:?} on {}", runtime.name);
+        let work = scratch(&format!("fallback-{number}-work"));
+        let start = |program: &Path| said(&runtime.program(program, &work).output().expect("the runtime starts"));
+        assert_eq!(start(&woven.join("hello.exe")), start(&sample("hello").join("hello.exe")));
+        assert!(!profile_in(&work).rows(SortBy::Name).is_empty());
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use profile::{CallTree, End, Profile, rows::SortBy};
-use tests::{Runtime, ilinst, instrument, said, sample, scratch};
+use tests::{Runtime, ilinst, in_turn, instrument, said, sample, scratch};
 
 use crate::tree;
 
@@ -60,32 +60,31 @@ const PLACES_AT_END: &[(&str, Option<&str>, Option<&str>)] = &[
 #[ignore = "needs .NET and Mono"]
 fn the_profile_goes_where_the_environment_says_and_replaces_only_files() {
     let tmp = format!("tmp/ilinst-{}", fs::metadata("/proc/self").expect("it is there").uid());
-    for runtime in Runtime::all() {
-        let woven = Woven::new("output", &runtime);
-        let at_end = PLACES_AT_END.iter().map(|place| (Some("end"), place));
-        for (write, (argument, output, expected)) in PLACES.iter().map(|place| (None, place)).chain(at_end) {
-            println!("{argument} {output:?} on {}", runtime.name);
-            let base = furnished(&woven.folder.join("base"));
-            let start = base.join("start");
-            let output = output.map(|output| output.replace("{base}", &base.to_string_lossy()));
-            // Held open, so that a writer would not wait.
-            let pipe = OpenOptions::new().read(true).write(true).open(base.join("pipe")).expect("a pipe can be opened");
-            let mut before = entries(&base);
-            let temporary = base.join("tmp");
-            let variables = [("ILINST_OUTPUT", output.as_deref()), ("ILINST_WRITE", write), ("TMPDIR", temporary.to_str())];
-            let pid = woven.run(&start, argument, &variables);
-            drop(pipe);
-            let mut after = entries(&base);
-            if let Some(expected) = expected {
-                let path = base.join(expected.replace("{pid}", &pid.to_string()).replace("{tmp}", &tmp));
-                let profile = read(&path);
-                assert_eq!((profile.program.as_str(), profile.end), ("bare", End::Clean));
-                before.remove(&path);
-                after.remove(&path).expect("it is a file");
-            }
-            assert_eq!(before, after, "all else is as it was");
-            assert_eq!(start.exists(), *argument != "folder", "and so is the folder it was started in");
+    let at_end = PLACES_AT_END.iter().map(|place| (Some("end"), place));
+    let places: Vec<_> = PLACES.iter().map(|place| (None, place)).chain(at_end).collect();
+    for (runtime, (write, (argument, output, expected))) in in_turn(&Runtime::all(), &places) {
+        let woven = Woven::new("output", runtime);
+        println!("{argument} {output:?} on {}", runtime.name);
+        let base = furnished(&woven.folder.join("base"));
+        let start = base.join("start");
+        let output = output.map(|output| output.replace("{base}", &base.to_string_lossy()));
+        // Held open, so that a writer would not wait.
+        let pipe = OpenOptions::new().read(true).write(true).open(base.join("pipe")).expect("a pipe can be opened");
+        let mut before = entries(&base);
+        let temporary = base.join("tmp");
+        let variables = [("ILINST_OUTPUT", output.as_deref()), ("ILINST_WRITE", write), ("TMPDIR", temporary.to_str())];
+        let pid = woven.run(&start, argument, &variables);
+        drop(pipe);
+        let mut after = entries(&base);
+        if let Some(expected) = expected {
+            let path = base.join(expected.replace("{pid}", &pid.to_string()).replace("{tmp}", &tmp));
+            let profile = read(&path);
+            assert_eq!((profile.program.as_str(), profile.end), ("bare", End::Clean));
+            before.remove(&path);
+            after.remove(&path).expect("it is a file");
         }
+        assert_eq!(before, after, "all else is as it was");
+        assert_eq!(start.exists(), *argument != "folder", "and so is the folder it was started in");
     }
 }
 

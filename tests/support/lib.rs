@@ -159,7 +159,7 @@ pub fn check_cases(folder: &Path, run: impl Fn(&Path, &str) -> Option<String> + 
 }
 
 /// Returns whether this is the full tier: more runtimes, more inputs. Modules that belong to it have `#[cfg(feature = "full")]`.
-pub fn is_full() -> bool {
+pub const fn is_full() -> bool {
     cfg!(feature = "full")
 }
 
@@ -167,6 +167,16 @@ pub fn is_full() -> bool {
 pub fn in_tier(mut files: Vec<PathBuf>, every: usize) -> Vec<PathBuf> {
     files.sort();
     if is_full() { files } else { files.into_iter().step_by(every).collect() }
+}
+
+/// Returns the pairs of runtimes and items that this tier tries: all in the full tier, otherwise as few as have each runtime and each
+/// item.
+pub fn in_turn<'r, T: Copy>(runtimes: &'r [Runtime], items: &[T]) -> Vec<(&'r Runtime, T)> {
+    if is_full() {
+        return runtimes.iter().flat_map(|runtime| items.iter().map(move |item| (runtime, *item))).collect();
+    }
+    let count = runtimes.len().max(items.len());
+    runtimes.iter().cycle().zip(items.iter().copied().cycle()).take(count).collect()
 }
 
 /// Returns a tool that `cargo xtask test` found, by its variable.

@@ -1,6 +1,6 @@
 //! Calls, by however many methods, threads and paths: none is lost, none is made up.
 
-use tests::References;
+use tests::{References, Runtime, in_turn};
 
 use crate::{hold, on_each, program::Program};
 
@@ -11,16 +11,17 @@ const FAN_OUT: [&str; 5] = ["1", "16", "256", "2000", "100000"];
 #[ignore = "needs .NET and Mono"]
 fn callees_are_counted_however_many() {
     let Some(program) = Program::make(References::All, "programs/FanOut", "fan-out", &[]) else { return };
-    on_each(|runtime, wrong| {
-        for callees in FAN_OUT {
-            let run = program.original(runtime, &[callees]);
-            let report = run.report();
-            let counts: Vec<f64> = report.rows.iter().filter_map(|row| row["calls"].as_f64()).collect();
-            let thrice = counts.iter().filter(|calls| **calls == 3.0).count();
-            hold("callees", callees.parse().expect("it is a number"), thrice as f64, wrong);
-            hold("calls with the caller's", run.says("Calls") + 1.0, counts.iter().sum(), wrong);
-        }
-    });
+    let mut wrong = Vec::new();
+    for (runtime, callees) in in_turn(&Runtime::all(), &FAN_OUT) {
+        println!("{callees} on {}", runtime.name);
+        let run = program.original(runtime, &[callees]);
+        let report = run.report();
+        let counts: Vec<f64> = report.rows.iter().filter_map(|row| row["calls"].as_f64()).collect();
+        let thrice = counts.iter().filter(|calls| **calls == 3.0).count();
+        hold("callees", callees.parse().expect("it is a number"), thrice as f64, &mut wrong);
+        hold("calls with the caller's", run.says("Calls") + 1.0, counts.iter().sum(), &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! public method, is in the list of `weave`, or stands in `left.txt` with the reason why it is not.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     fs,
     path::{Path, PathBuf},
 };
@@ -65,6 +65,8 @@ struct Library {
     /// The types that derive from one.
     derived: HashMap<String, Vec<String>>,
     public: BTreeSet<Name>,
+    /// The callees of a method, with the overrides that may be called in their place: filled when all assemblies are added.
+    reached: HashMap<Name, Vec<Name>>,
 }
 
 impl Library {
@@ -100,8 +102,8 @@ impl Library {
         }
     }
 
-    /// Returns a callee, and the overrides that may be called in its place.
-    fn reached<'l>(&'l self, name: &'l Name) -> Vec<Name> {
+    /// Returns the callees of a method, and the overrides that may be called in their place.
+    fn find_reached(&self, name: &Name) -> Vec<Name> {
         let mut found = Vec::new();
         for callee in self.calls.get(name).into_iter().flatten() {
             found.push(callee.clone());
@@ -121,23 +123,46 @@ impl Library {
         found
     }
 
+    /// Returns the public methods that lead to a known one by methods that are not public.
+    fn leading_to<'l>(&'l self, known: &'l HashSet<Name>) -> BTreeSet<&'l Name> {
+        let mut callers: HashMap<&Name, Vec<&Name>> = HashMap::new();
+        for (caller, callees) in &self.reached {
+            callees.iter().filter(|callee| !is_cut(callee)).for_each(|callee| callers.entry(callee).or_default().push(caller));
+        }
+        let (mut next, mut seen, mut found): (Vec<&Name>, HashSet<&Name>, _) =
+            (known.iter().collect(), HashSet::new(), BTreeSet::new());
+        while let Some(callee) = next.pop() {
+            for caller in callers.get(callee).into_iter().flatten() {
+                if self.public.contains(*caller) {
+                    found.insert(*caller);
+                } else if seen.insert(caller) {
+                    next.push(caller);
+                }
+            }
+        }
+        found
+    }
+
     /// By what a public method blocks: what is known to, or a method of the list.
-    fn blocks_by(&self, name: &Name, known: &HashSet<Name>) -> Option<Vec<Name>> {
-        let is_cut =
-            |(ty, method): &Name| CUT.iter().any(|(of, methods)| of == ty && methods.split(' ').any(|name| name == method));
-        let (mut next, mut seen) = (vec![vec![name.clone()]], HashSet::from([name.clone()]));
-        while let Some(path) = next.pop() {
-            for callee in self.reached(path.last().expect("a method")).into_iter().filter(|callee| !is_cut(callee)) {
-                if known.contains(&callee) && callee != *name {
+    fn blocks_by<'l>(&'l self, name: &'l Name, known: &HashSet<Name>) -> Option<Vec<&'l Name>> {
+        let (mut next, mut seen) = (VecDeque::from([vec![name]]), HashSet::from([name]));
+        while let Some(path) = next.pop_front() {
+            let reached = &self.reached[*path.last().expect("a method")];
+            for callee in reached.iter().filter(|callee| !is_cut(callee)) {
+                if known.contains(callee) && callee != name {
                     return Some([path, vec![callee]].concat());
                 }
-                if !self.public.contains(&callee) && self.calls.contains_key(&callee) && seen.insert(callee.clone()) {
-                    next.insert(0, [path.clone(), vec![callee]].concat());
+                if !self.public.contains(callee) && self.calls.contains_key(callee) && seen.insert(callee) {
+                    next.push_back([&path[..], &[callee]].concat());
                 }
             }
         }
         None
     }
+}
+
+fn is_cut((ty, method): &Name) -> bool {
+    CUT.iter().any(|(of, methods)| of == ty && methods.split(' ').any(|name| name == method))
 }
 
 fn type_name(metadata: &Metadata<'_>, token: Token) -> Option<String> {
@@ -229,6 +254,7 @@ fn what_blocks_is_in_the_list_or_left_for_a_reason() {
     let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect();
     files.sort();
     files.iter().for_each(|file| library.add(file));
+    library.reached = library.calls.keys().map(|name| (name.clone(), library.find_reached(name))).collect();
     let listed: HashSet<Name> = weave::waits().map(|(ty, method)| (ty.to_owned(), method.to_owned())).collect();
     let names =
         |(ty, methods): (&str, &str)| methods.split(' ').map(|method| (ty.to_owned(), method.to_owned())).collect::<Vec<_>>();
@@ -236,7 +262,7 @@ fn what_blocks_is_in_the_list_or_left_for_a_reason() {
     let known: HashSet<Name> = BLOCKING.into_iter().flat_map(names).chain(waiting).collect();
     let mut left = Left::read(&root().join("tests/waits/left.txt"));
     let mut unknown = Vec::new();
-    for name in library.public.iter().filter(|name| !listed.contains(*name)) {
+    for name in library.leading_to(&known).into_iter().filter(|name| !listed.contains(*name)) {
         let Some(path) = library.blocks_by(name, &known) else { continue };
         if left.has(name) {
             continue;
