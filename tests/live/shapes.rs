@@ -117,7 +117,7 @@ fn only_an_unhandled_exception_is_said_to_end_a_program() {
         for (runtime, (program, end, code)) in tests::in_turn(&runtimes, &PROGRAMS) {
             let ended = work.recorded_by(way, runtime, &[], &app, &[program]);
             assert_eq!(ended.2, Some(code), "{program}, {way:?} on {}: {}", runtime.name, ended.1);
-            let profile = profile_in(&work.profiles(&runtime));
+            let profile = profile_in(&work.profiles(runtime));
             // A profiler that attaches gets no events of exceptions, and none when one ends the program.
             let is_told = way != Way::Attach || end != End::UnhandledException;
             let end = if is_told { end } else { End::Unknown };
