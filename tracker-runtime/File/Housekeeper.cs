@@ -100,12 +100,11 @@ namespace Ilinst
         {
             CallTrees.WithoutProbes(delegate
             {
-                bool wasPaused = Arena.Header->State != 0;
                 for (int i = 1; !IsStopped(i < PeriodsInASecond ? FirstPeriod * i : Period); i++)
                 {
                     try
                     {
-                        Look(i % PeriodsInASecond == 0, ref wasPaused);
+                        Look(i % PeriodsInASecond == 0);
                     }
                     catch (Exception)
                     {
@@ -157,7 +156,7 @@ namespace Ilinst
             return stop.WaitOne(period, false);
         }
 
-        private static void Look(bool isSecond, ref bool wasPaused)
+        private static void Look(bool isSecond)
         {
             Control* control = Control.OfProcess();
             Header* header = Arena.Header;
@@ -178,13 +177,7 @@ namespace Ilinst
                     control->IsHousekeeping = 0;
                 }
             }
-            bool isPaused = header->State != 0;
-            if (isPaused != wasPaused)
-            {
-                // Perhaps by another tracker of the process.
-                CallTrees.OnPause(isPaused);
-                wasPaused = isPaused;
-            }
+            Phases.FollowOthers();
             ProfileFile.UpdateNames();
             if (isSecond)
             {

@@ -61,6 +61,20 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Another tracker of the process may have paused, or resumed.</summary>
+        public static void FollowOthers()
+        {
+            if (Arena.Header->State != 0 == Recording.IsPaused)
+            {
+                return;
+            }
+            // Or this one is about to say so to itself: it has the gate until it has.
+            using (gate.Enter())
+            {
+                CallTrees.OnPause(Arena.Header->State != 0);
+            }
+        }
+
         /// <summary>A new phase of this name begins.</summary>
         public static void Mark(string name)
         {
