@@ -175,7 +175,9 @@ pub enum Unit {
 
 impl SampleType {
     /// The largest number of sample types in a profile.
-    pub(crate) const MOST: usize = 14;
+    pub(crate) const MOST: usize = 15;
+    /// Possible error of a path's own time: the variation of its probes' overhead between places.
+    pub const UNCERTAINTY: Self = Self { name: "uncertainty", unit: Unit::Ticks };
     /// Number of times that a path was entered.
     pub const CALLS: Self = Self { name: "calls", unit: Unit::Count };
     /// Number of times that a path was left.

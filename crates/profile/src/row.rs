@@ -39,8 +39,12 @@ pub struct Row<'p> {
     pub open: u64,
     /// Running time in the function alone.
     pub self_ms: f64,
+    /// Possible error of `self_ms`: the variation of the subtracted overhead between places. 0 if nothing was subtracted.
+    pub self_uncertainty_ms: f64,
     /// Running time in the function and its callees.
     pub total_ms: f64,
+    /// Possible error of `total_ms`: the sum over the function and its callees.
+    pub total_uncertainty_ms: f64,
     /// Waiting time in the function and its callees.
     pub waiting_ms: f64,
     /// Running and waiting time per call; for an async method `latency_ms`.

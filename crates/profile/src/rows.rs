@@ -69,7 +69,9 @@ impl Profile {
             leaves: at(&sums.leaves) as u64,
             open: at(&sums.open) as u64,
             self_ms: self.milliseconds(own),
+            self_uncertainty_ms: self.milliseconds(at(&sums.own_uncertainty)),
             total_ms: self.milliseconds(total),
+            total_uncertainty_ms: self.milliseconds(at(&sums.uncertainty)),
             waiting_ms: self.milliseconds(waiting),
             average_ms: latency_ms.unwrap_or_else(|| self.milliseconds(elapsed) / timed.max(1) as f64),
             self_percent: percent(own, sums.running),
@@ -120,6 +122,9 @@ struct Sums {
     waiting: Vec<i64>,
     own_probes: Vec<i64>,
     probes: Vec<i64>,
+    own_uncertainty: Vec<i64>,
+    /// With callees.
+    uncertainty: Vec<i64>,
     exceptions: Vec<i64>,
     latency: Vec<i64>,
     completed: Vec<i64>,
@@ -139,7 +144,9 @@ impl Sums {
         use SampleType as S;
         let flat = |sample_type| profile.flat_by_function(sample_type);
         let (wall, waiting, own_probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
-        let [all, all_waiting, probes] = profile.cumulatives_by_function([S::WALL, S::WAITING, S::PROBES]);
+        let own_uncertainty = if profile.is_raw() { Vec::new() } else { flat(S::UNCERTAINTY) };
+        let [all, all_waiting, probes, uncertainty] =
+            profile.cumulatives_by_function([S::WALL, S::WAITING, S::PROBES, S::UNCERTAINTY]);
         let less = |wall: &[i64], waiting: &[i64], probes: &[i64]| -> Vec<i64> {
             let values = wall.iter().zip(waiting).zip(probes);
             values.map(|((wall, waiting), probes)| running(*wall, *waiting, *probes)).collect()
@@ -158,6 +165,8 @@ impl Sums {
             own: less(&wall, &waiting, &own_probes),
             total: less(&all, &all_waiting, &probes),
             waiting: all_waiting,
+            uncertainty: if profile.is_raw() { Vec::new() } else { uncertainty },
+            own_uncertainty,
             own_probes,
             probes,
             exceptions: flat(S::EXCEPTIONS),

@@ -31,6 +31,7 @@ pub(super) const TIMED: [SampleType; SampleType::MOST] = [
     SampleType::CPU,
     SampleType::SAMPLES,
     SampleType::COUNTED,
+    SampleType::UNCERTAINTY,
 ];
 
 /// The variation of a probe's overhead between places, as a part of it: within the call, and in its caller. On one machine, 26 to
@@ -513,6 +514,7 @@ impl Tree {
             list(|sums| sums.cpu),
             if header.mode.has_samples() { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
             counted,
+            unsure.iter().map(|ticks| *ticks as i64).collect(),
         ]);
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
         let Self { number, nodes, notes, .. } = self;

@@ -26,6 +26,20 @@ impl fmt::Display for Bar {
     }
 }
 
+/// Returns a value without the decimals that its possible error makes meaningless; `<0.4` if the value is below the error.
+pub(super) fn rough(value: f64, uncertainty: f64, decimals: usize) -> String {
+    let unit = 10_f64.powi(decimals as i32);
+    if uncertainty * unit < 1.0 {
+        return format!("{value:.decimals$}");
+    }
+    let decimals = (-uncertainty.log10()).ceil().max(0.0) as usize;
+    if value >= uncertainty {
+        return format!("{value:.decimals$}");
+    }
+    let unit = 10_f64.powi(decimals as i32);
+    format!("<{:.decimals$}", (uncertainty * unit).ceil() / unit)
+}
+
 /// Returns a time in a suitable unit: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.
 pub(super) fn short_time(milliseconds: f64) -> String {
     let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
@@ -37,5 +51,29 @@ pub(super) fn short_time(milliseconds: f64) -> String {
         0.0..10.0 => format!("{value:.2} {name}"),
         10.0..100.0 => format!("{value:.1} {name}"),
         _ => format!("{value:.0} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_and_small_values_follow_the_possible_error() {
+        let cases = [
+            (12.3456, 0.0, "12.346"),
+            (12.3456, 0.0004, "12.346"),
+            (12.3456, 0.004, "12.346"),
+            (12.3456, 0.04, "12.35"),
+            (12.3456, 0.4, "12.3"),
+            (12.3456, 4.0, "12"),
+            (12.3456, 400.0, "<400"),
+            (0.0, 0.34, "<0.4"),
+            (0.0, 0.012, "<0.02"),
+            (0.0, 0.0, "0.000"),
+        ];
+        for (value, uncertainty, expected) in cases {
+            assert_eq!(rough(value, uncertainty, 3), expected, "{value} +/- {uncertainty}");
+        }
     }
 }

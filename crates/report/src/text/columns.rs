@@ -8,16 +8,19 @@ use profile::{
     rows::{Row, SortBy},
 };
 
-use super::bar::short_time;
+use super::bar::{rough, short_time};
 
 /// The content of a cell.
 enum Cell {
     Count(u64),
     /// A time, shown in milliseconds.
     Time(f64),
+    /// A time in milliseconds, and its possible error.
+    Rough(f64, f64),
     /// A time in milliseconds, shown in a suitable unit.
     Short(f64),
-    Percent(f64),
+    /// A share in percent, and its possible error.
+    Percent(f64, f64),
     /// A value that is part of another row's.
     Unknown,
     None,
@@ -53,13 +56,15 @@ columns! {
     /// Number of calls.
     Calls = "calls", "calls", 10, |row| Cell::Count(row.calls);
     /// Running time in the method alone.
-    SelfTime = "self", "self ms", 10, |row| own(row, Cell::Time(row.self_ms));
+    SelfTime = "self", "self ms", 10, |row| own(row, Cell::Rough(row.self_ms, row.self_uncertainty_ms));
+    /// Possible error of that time.
+    Uncertainty = "uncertainty", "+/- ms", 10, |row| own(row, Cell::Time(row.self_uncertainty_ms));
     /// Running time in the method alone, in percent of the profile's.
-    SelfPercent = "self%", "self %", 6, |row| own(row, Cell::Percent(row.self_percent));
+    SelfPercent = "self%", "self %", 6, |row| own(row, percent(row.self_percent, row.self_uncertainty_ms, row));
     /// Running time with callees.
-    Total = "total", "total ms", 10, |row| Cell::Time(row.total_ms);
+    Total = "total", "total ms", 10, |row| Cell::Rough(row.total_ms, row.total_uncertainty_ms);
     /// Running time with callees, in percent of the profile's.
-    TotalPercent = "total%", "total%", 6, |row| Cell::Percent(row.total_percent);
+    TotalPercent = "total%", "total%", 6, |row| percent(row.total_percent, row.total_uncertainty_ms, row);
     /// Waiting time with callees.
     Waiting = "waiting", "waiting ms", 10, |row| Cell::Time(row.waiting_ms);
     /// Running and waiting time per call.
@@ -97,6 +102,12 @@ columns! {
 /// The time of a method alone is not known if its calls are only counted.
 fn own(row: &Row<'_>, time: Cell) -> Cell {
     if row.is_counted() { Cell::Unknown } else { time }
+}
+
+/// A share of the running time, whose possible error is given in milliseconds.
+fn percent(percent: f64, uncertainty_ms: f64, row: &Row<'_>) -> Cell {
+    let percent_of_ms = if row.total_ms > 0.0 { row.total_percent / row.total_ms } else { 0.0 };
+    Cell::Percent(percent, uncertainty_ms * percent_of_ms)
 }
 
 fn short(milliseconds: Option<f64>) -> Cell {
@@ -140,8 +151,9 @@ impl Column {
         let _ = match self.cell(row) {
             Cell::Count(count) => write!(text, "{count:>width$}"),
             Cell::Time(time) => write!(text, "{time:>width$.3}"),
+            Cell::Rough(time, uncertainty) => write!(text, "{:>width$}", rough(time, uncertainty, 3)),
             Cell::Short(time) => write!(text, "{:>width$}", short_time(time)),
-            Cell::Percent(percent) => write!(text, "{percent:>width$.2}"),
+            Cell::Percent(percent, uncertainty) => write!(text, "{:>width$}", rough(percent, uncertainty, 2)),
             Cell::Unknown => write!(text, "{:>width$}", "-"),
             Cell::None => write!(text, "{:>width$}", ""),
         };
