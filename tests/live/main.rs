@@ -88,12 +88,7 @@ impl Work {
         command.args(["run", "--no-report"]).arg(format!("--keep={}", self.profiles(runtime).display())).args(options);
         command.arg("--").arg(program.get_program()).args(program.get_args()).args(arguments);
         command.current_dir(&self.folder).stdin(Stdio::null()).env("ILINST_CACHE", self.folder.join("cache"));
-        for (name, value) in program.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        tests::take_environment(&mut command, &program);
         command
     }
 

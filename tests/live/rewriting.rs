@@ -120,12 +120,7 @@ fn hooks_record_a_program_that_loads_no_tracker() {
         let mut without_hooks = ilinst();
         let options = command.get_args().take_while(|word| *word != "--");
         without_hooks.args(options).args(["--", "env"]).args(words).current_dir(&work.folder);
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => without_hooks.env(name, value),
-                None => without_hooks.env_remove(name),
-            };
-        }
+        tests::take_environment(&mut without_hooks, &command);
         check(&mut without_hooks, "taken out of its environment");
 
         let configuration = app.with_extension("runtimeconfig.json");
@@ -148,12 +143,7 @@ fn values_are_a_woven_files() {
         let mut live = work.live(&runtime, &[&options[..], &["--rewrite"]].concat(), &program, &["calls"]);
         let mut woven = ilinst();
         woven.args(live.get_args().filter(|word| *word != "--live" && *word != "--rewrite")).current_dir(&work.folder);
-        for (name, value) in live.get_envs() {
-            match value {
-                Some(value) => woven.env(name, value),
-                None => woven.env_remove(name),
-            };
-        }
+        tests::take_environment(&mut woven, &live);
         let [live, woven] = [&mut live, &mut woven].map(|command| {
             let (_, errors, code) = said(&output(command));
             assert_eq!(code, Some(0), "{}: {errors}", runtime.name);

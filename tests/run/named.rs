@@ -7,7 +7,7 @@ use std::{
 };
 
 use profile::Profile;
-use tests::{References, Runtime, compile_with, ilinst, live::calls, profile_in, said, scratch};
+use tests::{References, Runtime, compile_with, ilinst, live::calls, profile_in, said, scratch, take_environment, tool};
 
 const LIBRARY: &str = "public static class Library { public static int Twice(int n) { int sum = 0; for (int i = 0; i < 2; i++) sum += n; return sum; } }";
 const PROGRAM: &str =
@@ -103,4 +103,26 @@ fn run(folder: &Path, runtime: &Runtime) -> Profile {
     let output = runtime.program(&folder.join("out/app.exe"), &work).output().expect("the runtime starts");
     assert_eq!(said(&output), ("42\n".into(), String::new(), Some(7)), "{}", runtime.name);
     profile_in(&work)
+}
+
+#[test]
+#[ignore = "needs .NET"]
+fn a_run_reports_that_precompiled_code_is_not_used() {
+    let (Some(sdk), Some(runtime)) = (tool("ILINST_SDK10"), Runtime::find(".NET 10")) else { return };
+    let Some(folder) = files("precompiled") else { return };
+    let sdks = fs::read_dir(sdk.with_file_name("sdk")).expect("it can be listed").flatten();
+    let library = sdks.map(|sdk| sdk.path().join("Newtonsoft.Json.dll")).find(|path| path.is_file()).expect("the SDK has it");
+    let run = || {
+        let program = runtime.program(Path::new("app.exe"), &folder.join("in"));
+        let mut command = ilinst();
+        command.args(["run", "--no-report", "--"]).arg(program.get_program()).args(program.get_args());
+        command.current_dir(folder.join("in"));
+        take_environment(&mut command, &program);
+        said(&command.output().expect("ilinst starts"))
+    };
+    assert!(!run().1.contains("ILI0002"), "its own libraries have no such code");
+    fs::copy(library, folder.join("in/Newtonsoft.Json.dll")).expect("it can be copied");
+    let (_, errors, code) = run();
+    assert_eq!(code, Some(7), "{errors}");
+    assert!(errors.contains("note ILI0002: ") && errors.contains("start-up is slower"), "{errors}");
 }

@@ -83,12 +83,7 @@ fn without_mask(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "umask 0; exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());
     shell.current_dir(command.get_current_dir().expect("it has a folder"));
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
+    tests::take_environment(&mut shell, command);
     shell
 }
 

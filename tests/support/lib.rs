@@ -342,13 +342,18 @@ pub fn with_default_signals(starter: &[&OsStr], command: &Command) -> Command {
     let mut plain = Command::new("env");
     plain.arg("--default-signal").args(starter).arg(command.get_program()).args(command.get_args());
     plain.current_dir(command.get_current_dir().expect("it runs somewhere"));
-    for (name, value) in command.get_envs() {
+    take_environment(&mut plain, command);
+    plain
+}
+
+/// Sets the environment variables of a command that another one sets or removes.
+pub fn take_environment(command: &mut Command, other: &Command) {
+    for (name, value) in other.get_envs() {
         match value {
-            Some(value) => plain.env(name, value),
-            None => plain.env_remove(name),
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
         };
     }
-    plain
 }
 
 /// Returns a program's standard output, standard error and exit code.

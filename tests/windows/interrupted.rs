@@ -100,12 +100,7 @@ fn ctrl_c(wine: &Windows, arguments: &[&str], outputs: &Path) -> End {
     let words = format!("exec {words}");
     let mut command = Command::new("script");
     command.args(["--quiet", "--flush", "--return", "--command", &words, "/dev/null"]).current_dir(&wine.folder);
-    for (name, value) in alone.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    tests::take_environment(&mut command, &alone);
     // The process that started the tests may ignore the signal, and children would inherit that.
     let mut command = tests::with_default_signals(&[], &command);
     let mut running = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");

@@ -266,7 +266,7 @@ impl Opts {
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let assemblies = if woven == 1 { "1 assembly".into() } else { format!("{woven} assemblies") };
             complain(format_args!("{}: {assemblies} instrumented ({})", folder.display(), count(methods, "method")));
-            say_without_lines(&files);
+            say_losses(&files);
         }
         Ok(unmatched)
     }
@@ -297,14 +297,19 @@ fn nothing_woven(program: &Path, files: &[FileReport]) -> Failure {
     Failure { code: NOTHING_TO_WEAVE, exit: EXIT_BAD_INPUT, message }
 }
 
-/// Says whose line numbers are lost with Mono's own debug information.
-fn say_without_lines(files: &[FileReport]) {
-    let is_lost = |note: &&Note| matches!(note, Note::MdbLeftOut | Note::MdbStale);
-    let mut lost = files.iter().filter_map(|file| Some((file, file.notes().iter().find(is_lost)?)));
-    let Some((first, note)) = lost.next() else { return };
-    let others = lost.count();
-    let others = if others == 0 { String::new() } else { format!("; so it is of {} more", count(others, "file")) };
-    complain(format_args!("note {}: {}: {note}{others}", note.code(), first.input.display()));
+/// The notes on what a program lacks while it runs: its line numbers with Mono's own debug information, and precompiled code.
+const LOSSES: [fn(&Note) -> bool; 2] =
+    [|note| matches!(note, Note::MdbLeftOut | Note::MdbStale), |note| matches!(note, Note::ReadyToRunRemoved)];
+
+/// Prints each of these notes once, with the first file that it concerns.
+fn say_losses(files: &[FileReport]) {
+    for is_loss in LOSSES {
+        let mut lost = files.iter().filter_map(|file| Some((file, file.notes().iter().find(|note| is_loss(note))?)));
+        let Some((first, note)) = lost.next() else { continue };
+        let others = lost.count();
+        let others = if others == 0 { String::new() } else { format!("; so it is of {} more", count(others, "file")) };
+        complain(format_args!("note {}: {}: {note}{others}", note.code(), first.input.display()));
+    }
 }
 
 /// Where the program runs.
