@@ -64,14 +64,8 @@ impl Profile {
 }
 
 /// The values that move to the caller of a removed function: times.
-const KEPT: [SampleType; 6] = [
-    SampleType::WALL,
-    SampleType::WAITING,
-    SampleType::PROBES,
-    SampleType::UNCERTAINTY,
-    SampleType::CPU,
-    SampleType::SAMPLES,
-];
+const KEPT: [SampleType; 6] =
+    [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::UNCERTAINTY, SampleType::CPU, SampleType::SAMPLES];
 
 impl CallTree {
     /// Returns the tree without these functions, if they have callers. Their time and their callees move to the caller.

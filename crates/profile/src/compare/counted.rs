@@ -26,7 +26,8 @@ pub(super) fn as_counted<'p>(profile: &'p Profile, is_counted: &[bool]) -> Cow<'
     }
     let mut profile = profile.clone();
     let place = |sample_type| profile.sample_types.iter().position(|measured| *measured == sample_type);
-    let moved: Vec<usize> = [SampleType::WALL, SampleType::PROBES, SampleType::UNCERTAINTY].into_iter().filter_map(place).collect();
+    let moved: Vec<usize> =
+        [SampleType::WALL, SampleType::PROBES, SampleType::UNCERTAINTY].into_iter().filter_map(place).collect();
     let (calls, counted) = (place(SampleType::CALLS), place(SampleType::COUNTED));
     for tree in &mut profile.trees {
         for (index, node) in tree.nodes.iter().enumerate().rev() {

@@ -47,7 +47,9 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::ReadyToRunRemoved => "ReadyToRun code removed, so that the instrumented IL runs; start-up is slower, as all methods are compiled then",
+            Self::ReadyToRunRemoved => {
+                "ReadyToRun code removed, so that the instrumented IL runs; start-up is slower, as all methods are compiled then"
+            }
             Self::SignatureRemoved => {
                 "strong name signature removed, as there is no key to sign again (--snk); the assembly keeps its name and public key"
             }
