@@ -13,5 +13,6 @@ mod publish;
 mod settings;
 mod solution;
 mod tool;
+mod which_tests;
 #[cfg(feature = "full")]
 mod windows;

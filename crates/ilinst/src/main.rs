@@ -7,6 +7,8 @@ mod attach;
 mod cache;
 mod calls;
 mod colours;
+#[cfg(test)]
+mod command_tests;
 mod compare;
 mod completions;
 mod config;
@@ -41,7 +43,6 @@ mod sampling;
 mod snapshot;
 mod symbols;
 mod terminal;
-#[cfg(test)]
 mod tests;
 mod text;
 mod tracker;
@@ -114,6 +115,8 @@ subcommands! {
         Export = export
         /// Merge the profiles of many processes into one profile
         Merge = merge
+        /// Find the tests that run a method, a line, or what was changed
+        Tests = tests
         /// Show folded stacks or a Parquet table as a tree or flame graph
         View = view
         /// Find out why a profile is missing or incomplete

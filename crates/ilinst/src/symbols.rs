@@ -54,6 +54,15 @@ pub(crate) fn name(profile: &mut Profile, path: &Path, folders: &[PathBuf]) {
     }
 }
 
+/// Reads the symbols of each assembly that a profile has calls of, if it is found as names are.
+pub(crate) fn read_all(profile: &Profile, path: &Path, folders: &[PathBuf], mut read: impl FnMut(&Symbols<'_>)) {
+    let places = places(profile, path, folders);
+    for module in &profile.modules {
+        let is_read = |file: &PathBuf| with_symbols(file, module.key, &mut read).is_some();
+        let _ = candidates(module, &places).iter().any(is_read);
+    }
+}
+
 /// Takes modules out whose functions have names.
 fn leave_named(profile: &Profile, wanted: &mut Wanted) {
     let has_no_name = |index: &usize| profile.functions.get(*index).is_some_and(|function| function.name.is_none());
@@ -113,14 +122,18 @@ pub(crate) fn source_places(file: &Path, methods: impl Iterator<Item = Token>) -
 }
 
 fn by_assembly(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {
-    let Ok(assembly) = Input::open(file) else { return false };
+    with_symbols(file, key, |symbols| apply(profile, wanted, key, |id| symbols.symbol(id))) == Some(true)
+}
+
+/// Does something with the symbols of an assembly; none if it is not there, or has another key.
+fn with_symbols<T>(file: &Path, key: u64, then: impl FnOnce(&Symbols<'_>) -> T) -> Option<T> {
+    let assembly = Input::open(file).ok()?;
     if !module_keys(&assembly).contains(&key) {
-        return false;
+        return None;
     }
     let beside = pdb_beside(file, &assembly);
     let pdb = pdb_of(&assembly, beside.as_deref());
-    let Ok(Some(symbols)) = Symbols::read(&assembly, pdb.as_deref(), key) else { return false };
-    apply(profile, wanted, key, |id| symbols.symbol(id))
+    Symbols::read(&assembly, pdb.as_deref(), key).ok()?.map(|symbols| then(&symbols))
 }
 
 fn by_manifest(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) -> bool {

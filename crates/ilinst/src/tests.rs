@@ -1,206 +1,363 @@
-//! Tests of every command, and of every documented command line.
+//! `ilinst tests`: the tests of a measured test run that reach a method, a line, or what was changed.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
+    collections::{BTreeSet, HashMap},
+    fmt::{self, Write as _},
+    io::Write as _,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    process::Command,
 };
 
-use clap::{Args as _, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind};
-use weave::option_table::{OPTIONS, OptionRow, Scope};
+use clap::Args;
+use ecma335::{Rid, schema::MethodDef};
+use names::{MethodLines, Visible};
+use profile::Profile;
+use report::views::{TestRow, tests};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::{
-    Cli,
-    arguments::{RuleArgs, WeaveArgs},
+    failure::{EXIT_FINDINGS, Failure, printed},
+    method_pattern::MethodPattern,
+    profiles::{self, Naming},
+    symbols,
+    terminal::{Terminal, complain, print_json},
 };
 
-/// The commands that do something, with how they are called.
-fn commands() -> Vec<(String, Command)> {
-    fn collect(command: &Command, path: &str, into: &mut Vec<(String, Command)>) {
-        let name = format!("{path}{}", command.get_name());
-        if !command.has_subcommands() || name != "ilinst" {
-            into.push((name.clone(), command.clone()));
-        }
-        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-            collect(below, &format!("{name} "), into);
-        }
+/// Find the tests that run a method, a line, or what was changed
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Opts {
+    /// The profile (.ilprof) of a test run; default: the newest profile in this folder or the temporary folder
+    #[arg(value_name = "FILE")]
+    profile: Option<PathBuf>,
+
+    /// Show the tests that run this method
+    #[arg(long, value_name = "NAME", group = "reach")]
+    method: Option<MethodPattern>,
+
+    /// Show the tests that run the method with this line
+    #[arg(long, value_name = "FILE:LINE", group = "reach", value_parser = line)]
+    line: Option<(String, u32)>,
+
+    /// Show the tests that run methods changed since this revision of git
+    ///
+    /// The profile is of that revision: changed lines are looked up where they were. Changed lines that no test reached are listed.
+    #[arg(long, value_name = "REVISION", group = "reach", value_parser = revision)]
+    changed_since: Option<String>,
+
+    /// Print the tests as an expression for `dotnet test --filter`
+    #[arg(long, conflicts_with = "json")]
+    filter_expression: bool,
+
+    /// A further attribute that marks tests, without namespace (repeatable)
+    #[arg(long, value_name = "NAME")]
+    test_attribute: Vec<String>,
+
+    /// Read names from the instrumented assemblies in this folder (repeatable)
+    #[arg(long, value_name = "FOLDER")]
+    symbols: Vec<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dotnet test -p:Ilinst=true
+  ilinst tests tests.ilprof --method Order.Total
+  ilinst tests tests.ilprof --line src/Order.cs:41
+  dotnet test --filter \"$(ilinst tests tests.ilprof --changed-since main --filter-expression)\"
+
+Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method if a call of it, \
+or of an async method that it awaits, led there. A line counts as run with its method. The exit code is 1 if there is no such test.";
+
+/// The attributes that mark tests of xunit, NUnit and MSTest.
+const ATTRIBUTES: [&str; 7] = ["Fact", "Theory", "Test", "TestCase", "TestCaseSource", "TestMethod", "DataTestMethod"];
+
+fn line(text: &str) -> Result<(String, u32), String> {
+    let parts = text.rsplit_once(':').and_then(|(file, line)| Some((file.to_owned(), line.parse().ok()?)));
+    parts.filter(|(file, line)| !file.is_empty() && *line > 0).ok_or_else(|| "it is not FILE:LINE, as in src/Order.cs:41".into())
+}
+
+fn revision(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.starts_with('-') { Err("it is no revision of git".into()) } else { Ok(text.to_owned()) }
+}
+
+/// Lines of a source file; the file is relative to some folder.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Lines {
+    file: String,
+    lines: RangeInclusive<u32>,
+}
+
+impl fmt::Display for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = (self.lines.start(), self.lines.end());
+        write!(f, "{}:{first}", Visible(&self.file))?;
+        if first == last { Ok(()) } else { write!(f, "-{last}") }
     }
-    let mut command = Cli::command();
-    command.build();
-    let mut all = Vec::new();
-    collect(&command, "", &mut all);
-    all
 }
 
-#[test]
-fn every_command_has_json() {
-    let lacks = |command: &Command| !command.get_arguments().any(|argument| argument.get_long() == Some("json"));
-    // Hidden commands are for packagers.
-    let shown = commands().into_iter().filter(|(_, command)| !command.is_hide_set());
-    let without: Vec<String> = shown.filter(|(_, command)| lacks(command)).map(|(name, _)| name).collect();
-    assert!(without.is_empty(), "{without:?}");
+/// The methods of a profile's assemblies: which are tests, and where each is.
+#[derive(Default)]
+struct Methods {
+    /// By function.
+    is_test: Vec<bool>,
+    places: Vec<Place>,
 }
 
-/// The examples of all helps, by line, and what is said of exit codes.
-fn help_lines() -> Vec<(String, String)> {
-    let of_all = Cli::command().get_after_help().map(ToString::to_string).unwrap_or_default();
-    let texts = commands().into_iter().map(|(name, command)| {
-        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        (name, text)
-    });
-    let texts = std::iter::once(("ilinst".to_owned(), of_all)).chain(texts);
-    texts.flat_map(|(name, text)| text.lines().map(|line| (name.clone(), line.to_owned())).collect::<Vec<_>>()).collect()
+/// A method in its source.
+struct Place {
+    /// The method's lines; its file has `/` between folders.
+    method: MethodLines,
+    /// None if the profile has no call of the method.
+    function: Option<usize>,
 }
 
-/// Wrapped, the end of a comment would be read as a command.
-#[test]
-fn examples_fit_a_terminal() {
-    let is_long = |(_, line): &(String, String)| line.starts_with("  ") && line.chars().count() > 80;
-    let long: Vec<(String, String)> = help_lines().into_iter().filter(is_long).collect();
-    assert!(long.is_empty(), "{long:#?}");
+/// Functions that are looked for, and changed lines whose tests are not known.
+struct Search {
+    /// By function.
+    is_wanted: Vec<bool>,
+    unreached: Vec<Lines>,
+    /// Lines of methods without probes.
+    unprobed: Vec<Lines>,
 }
 
-#[test]
-fn examples_can_be_run() {
-    let lines = help_lines();
-    let commands: Vec<&str> = lines.iter().map(|(_, line)| line.trim()).filter(|line| line.contains("ilinst ")).collect();
-    assert!(commands.len() > 50, "{}", commands.len());
-    let wrong: Vec<String> = commands.iter().flat_map(|line| wrong_in(line, &[])).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn what_documents_say_can_be_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = ["docs", "docs/reference"].map(|folder| fs::read_dir(root.join(folder)).expect("there are documents"));
-    let docs = folders.into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| !path.ends_with("commands.md"));
-    let texts = docs.chain(["README.md", "samples/README.md"].map(|name| root.join(name)));
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for path in texts.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
-        let text = fs::read_to_string(&path).expect("it is text");
-        let mut is_code = false;
-        for (number, line) in (1..).zip(text.lines()) {
-            if line.trim_start().starts_with("```") {
-                is_code = !is_code;
-                continue;
-            }
-            // Between backquotes, an argument may be left out, or have the name of what stands there.
-            let placeholders = [ErrorKind::MissingRequiredArgument, ErrorKind::InvalidValue, ErrorKind::ValueValidation];
-            let (pieces, may_be): (Vec<&str>, &[ErrorKind]) =
-                if is_code { (vec![line], &[]) } else { (line.split('`').skip(1).step_by(2).collect(), &placeholders) };
-            for piece in pieces.into_iter().filter(|piece| piece.contains("ilinst ")) {
-                count += 1;
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                wrong.extend(wrong_in(piece, may_be).map(|error| format!("{name}:{number}: {error}")));
-            }
+impl Opts {
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let path = profiles::find_and_say(self.profile.as_deref())?;
+        let profile = Naming { symbols: &self.symbols, raw: false }.read(&path, None)?;
+        let methods = Methods::read(&profile, &path, &self.symbols, &self.test_attribute);
+        if !methods.is_test.contains(&true) {
+            let text = format_args!(
+                "{}: no test ran, or its assembly was not found; name its folder (--symbols), or the tests' attribute (--test-attribute)",
+                path.display()
+            );
+            return Err(Failure::usage(text).into());
         }
+        let names = profile.display_names();
+        let Search { is_wanted, unreached, unprobed } = self.search(&profile, &names, &methods)?;
+        let rows = tests(&profile, &methods.is_test, &is_wanted, &names);
+        let code = if rows.is_empty() { EXIT_FINDINGS } else { 0 };
+        if self.json {
+            return printed(print_json(&json!({ "tests": rows, "unreached": unreached, "unprobed": unprobed })), code);
+        }
+        let unreached = unreached.iter().map(|lines| format!("no test reached {lines}"));
+        let notes = unreached.chain(unprobed.iter().map(|lines| format!("no probes in {lines}: instrument with --all")));
+        let mut text = String::new();
+        if self.filter_expression {
+            notes.for_each(|note| complain(format_args!("note: {note}")));
+            if rows.is_empty() {
+                complain("no test reaches it: an empty filter would run all tests");
+                return Ok(EXIT_FINDINGS);
+            }
+            text = filter(&profile, &rows) + "\n";
+        } else {
+            let _ = writeln!(text, "{:>10} {:>10} {:>12}  test", "runs", "calls", "total ms");
+            for TestRow { test, runs, calls, running_ms, .. } in &rows {
+                let _ = writeln!(text, "{runs:>10} {calls:>10} {running_ms:>12.3}  {}", Visible(test));
+            }
+            notes.for_each(|note| text.extend([note.as_str(), "\n"]));
+        }
+        let mut out = Terminal::text();
+        out.write_all(text.as_bytes())?;
+        out.close()?;
+        Ok(code)
     }
-    assert!(count > 40, "{count}");
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
 
-/// The errors in ilinst commands of a shell line.
-fn wrong_in(line: &str, may_be: &[ErrorKind]) -> Option<String> {
-    for words in of_shell(line) {
-        if words.first().is_none_or(|word| word != "ilinst") {
-            continue;
-        }
-        let may_be = |error: &clap::Error| !error.use_stderr() || may_be.contains(&error.kind());
-        if let Err(error) = Cli::command()
-            .try_get_matches_from(&words)
-            .map(drop)
-            .or_else(|error| if may_be(&error) { Ok(()) } else { Err(error) })
-        {
-            return Some(format!("{line}: {error}"));
-        }
-    }
-    None
-}
-
-/// The commands of a line, in words: what quotes hold together is one, comments and where output goes are none.
-fn of_shell(line: &str) -> Vec<Vec<String>> {
-    let line = line.trim().trim_start_matches("$ ").trim_start_matches("sudo ");
-    let line = line.replace("cargo run --release -- ", "ilinst ").replace("\\|", "/");
-    let (mut commands, mut word, mut quote) = (vec![Vec::new()], None::<String>, None);
-    // Three spaces are what comments of examples begin with.
-    let mut spaces = 0;
-    for character in line.chars().chain([' ']) {
-        spaces = if character == ' ' { spaces + 1 } else { 0 };
-        match (character, quote) {
-            (_, Some(open)) if character == open => quote = None,
-            (_, Some(_)) => word.get_or_insert_default().push(character),
-            ('\'' | '"', None) => {
-                quote = Some(character);
-                word.get_or_insert_default();
+    fn search(&self, profile: &Profile, names: &[String], methods: &Methods) -> anyhow::Result<Search> {
+        let is_wanted = vec![false; profile.functions.len()];
+        let mut search = Search { is_wanted, unreached: Vec::new(), unprobed: Vec::new() };
+        if let Some(pattern) = &self.method {
+            let functions = pattern.functions(profile, names);
+            if functions.is_empty() {
+                let text =
+                    format_args!("--method {pattern}: no method of this name ran, or it has no probes (instrument with --all)");
+                return Err(Failure::usage(text).into());
             }
-            (' ', None) => {
-                if let (Some(word), Some(command)) = (word.take(), commands.last_mut()) {
-                    command.push(word);
+            search.want(functions);
+        } else if let Some((file, line)) = &self.line {
+            let found = methods.at(file, *line);
+            if found.is_empty() {
+                let text = format_args!("--line {file}:{line}: no method of the measured assemblies has this line");
+                return Err(Failure::usage(text).into());
+            }
+            if !found.iter().any(|place| place.method.has_probes) {
+                let text = format_args!("--line {file}:{line}: its method has no probes; instrument with --all");
+                return Err(Failure::usage(text).into());
+            }
+            search.want(found.into_iter().filter_map(|place| place.function));
+        } else if let Some(revision) = &self.changed_since {
+            let below = functions_below(profile, &methods.is_test);
+            for Lines { file, lines } in changed_lines(&diff(revision)?) {
+                let (mut unreached, mut unprobed) = (Vec::new(), Vec::new());
+                for line in lines {
+                    let found = methods.at(&file, line);
+                    match found.iter().min_by_key(|place| place.length_at(line)) {
+                        Some(place) if !place.method.has_probes => unprobed.push(line),
+                        Some(place) if !place.function.is_some_and(|function| below.contains(&function)) => unreached.push(line),
+                        _ => {}
+                    }
+                    search.want(found.into_iter().filter_map(|place| place.function));
                 }
-                if spaces == 3 {
-                    break;
-                }
+                search.unreached.extend(runs_of_lines(&file, &unreached));
+                search.unprobed.extend(runs_of_lines(&file, &unprobed));
             }
-            ('#', None) if word.is_none() => break,
-            ('>', None) => break,
-            ('|' | ';' | '&', None) => commands.push(word.take().into_iter().collect()),
-            _ => word.get_or_insert_default().push(character),
+        } else {
+            search.is_wanted.clone_from(&methods.is_test);
+        }
+        Ok(search)
+    }
+}
+
+impl Search {
+    fn want(&mut self, functions: impl IntoIterator<Item = usize>) {
+        for function in functions {
+            self.is_wanted.get_mut(function).into_iter().for_each(|is_wanted| *is_wanted = true);
         }
     }
-    commands
 }
 
-/// The names of a command's options.
-fn option_names(command: &Command) -> BTreeSet<&str> {
-    command.get_arguments().filter_map(clap::Arg::get_long).collect()
-}
-
-/// The names of the options of the table that a condition holds for.
-fn rows(is_meant: impl Fn(&OptionRow) -> bool) -> BTreeSet<&'static str> {
-    OPTIONS.iter().filter(|row| is_meant(row)).map(|row| row.name).collect()
-}
-
-#[test]
-fn the_command_line_and_the_file_have_the_options_of_the_table() {
-    let command = WeaveArgs::augment_args(Command::new("weave"));
-    let mut flags = option_names(&command);
-    assert!(flags.remove("config") && flags.remove("no-config"));
-    assert_eq!(flags, rows(|row| row.scope != Scope::Rule));
-    let weaving = WeaveArgs::default().resolve(&[]).expect("there is no file");
-    assert_eq!(flags, weaving.settings.iter().map(|setting| setting.name).collect());
-    let rule = RuleArgs::augment_args(Command::new("rule"));
-    assert_eq!(option_names(&rule), rows(OptionRow::may_stand_in_rule));
-    let words = ["weave", "--include=A", "--exclude=A", "--weave=false", "--all=true", "--capture=args", "--leave=return"];
-    let matches = rule.clone().get_matches_from(words);
-    let mut rule = RuleArgs::from_arg_matches(&matches).expect("a rule");
-    rule.min_il = Some(3);
-    let hook = "A.dll!B::C".parse().expect("a hook");
-    rule.hooks.enter = Some(hook);
-    rule.hooks.handle.clone_from(&rule.hooks.enter);
-    rule.hooks.preset = "tracker".parse().ok();
-    assert_eq!(rule.settings().into_iter().map(|(name, _)| name).collect::<BTreeSet<_>>(), rows(OptionRow::may_stand_in_rule));
-}
-
-/// Other options of `ilinst instrument` that have a property.
-const OTHER_PROPERTIES: [&str; 4] = ["config", "pdb", "verbose", "threads"];
-
-#[test]
-fn msbuild_has_the_options_of_the_table() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../msbuild");
-    let read = |path: &str| fs::read_to_string(root.join(path)).expect("it is committed");
-    let (targets, readme) = (read("build/Ilinst.MSBuild.targets"), read("README.md"));
-    let lines = targets.lines().filter(|line| line.trim_start().starts_with("<_IlinstOptions Condition"));
-    let option = |line: &'_ str| Some(line.split_once("$(_IlinstOptions);--")?.1.split(['=', '<']).next()?.to_owned());
-    let passed: BTreeMap<String, &str> = lines.filter_map(|line| Some((option(line)?, line))).collect();
-    for OptionRow { name, property, .. } in OPTIONS.iter().filter(|row| row.scope != Scope::Rule) {
-        let line = passed.get(*name).unwrap_or_else(|| panic!("{name} has no line in the targets"));
-        let is_property = line.contains(&format!("$({property})"));
-        assert!(is_property || targets.contains(&format!("@({property})")), "{name} is not passed from {property}");
-        assert!(readme.contains(&format!("`{property}`")) && readme.contains(&format!("`--{name}`")), "README.md: {name}");
+impl Place {
+    /// The number of lines of the shortest sequence point with a line.
+    fn length_at(&self, line: u32) -> Option<u32> {
+        let spans = self.method.spans.iter().filter(|span| span.contains(&line));
+        spans.map(|span| span.end() - span.start()).min()
     }
-    let known = rows(|row| row.scope != Scope::Rule);
-    let unknown: Vec<&String> =
-        passed.keys().filter(|name| !known.contains(&***name) && !OTHER_PROPERTIES.contains(&&***name)).collect();
-    assert!(unknown.is_empty(), "{unknown:?} are not in the table");
+
+    /// Its first to its last line.
+    fn lines(&self) -> Option<RangeInclusive<u32>> {
+        let spans = || self.method.spans.iter();
+        Some(*spans().map(RangeInclusive::start).min()?..=*spans().map(RangeInclusive::end).max()?)
+    }
+}
+
+impl Methods {
+    fn read(profile: &Profile, path: &Path, folders: &[PathBuf], more: &[String]) -> Self {
+        let is_name = |name: &str| {
+            let name = name.strip_suffix("Attribute").unwrap_or(name);
+            ATTRIBUTES.contains(&name) || more.iter().any(|more| more.strip_suffix("Attribute").unwrap_or(more) == name)
+        };
+        let mut all = Self { is_test: vec![false; profile.functions.len()], places: Vec::new() };
+        symbols::read_all(profile, path, folders, |symbols| {
+            let tests = symbols.rows_with(is_name);
+            let mut functions: HashMap<Rid<MethodDef>, usize> = HashMap::new();
+            for (index, function) in profile.functions.iter().enumerate() {
+                let Some(row) = symbols.row_of(function.method_id) else { continue };
+                functions.insert(row, index);
+                all.is_test.get_mut(index).into_iter().for_each(|is_test| *is_test = tests.contains(&row));
+            }
+            let place = |method: MethodLines| {
+                let function = functions.get(&method.method).copied();
+                Place { method: MethodLines { file: method.file.replace('\\', "/"), ..method }, function }
+            };
+            all.places.extend(symbols.lines_of_methods().into_iter().map(place));
+        });
+        all
+    }
+
+    /// The methods whose code has a line. If none has, as for a comment, the innermost method around it.
+    fn at(&self, file: &str, line: u32) -> Vec<&Place> {
+        let file = file.replace('\\', "/");
+        let is_file = |known: &str| known == file || known.strip_suffix(&*file).is_some_and(|folder| folder.ends_with('/'));
+        let of_file = || self.places.iter().filter(|place| is_file(&place.method.file));
+        let found: Vec<&Place> = of_file().filter(|place| place.length_at(line).is_some()).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let around = of_file().filter_map(|place| Some((place, place.lines().filter(|lines| lines.contains(&line))?)));
+        around.min_by_key(|(_, lines)| lines.end() - lines.start()).map(|(place, _)| place).into_iter().collect()
+    }
+}
+
+/// The functions that were called below a test, and the tests.
+fn functions_below(profile: &Profile, is_test: &[bool]) -> BTreeSet<usize> {
+    let mut below = BTreeSet::new();
+    for tree in &profile.trees {
+        let mut is_below: Vec<bool> = Vec::with_capacity(tree.nodes.len());
+        for node in &tree.nodes {
+            let of_caller = node.caller.and_then(|caller| is_below.get(caller)) == Some(&true);
+            is_below.push(of_caller || is_test.get(node.function) == Some(&true));
+        }
+        below.extend(tree.nodes.iter().zip(is_below).filter(|(_, is_below)| *is_below).map(|(node, _)| node.function));
+    }
+    below
+}
+
+/// The runs of successive lines in sorted lines of a file.
+fn runs_of_lines(file: &str, lines: &[u32]) -> Vec<Lines> {
+    let runs = lines.chunk_by(|one, next| one + 1 == *next);
+    runs.filter_map(|run| Some(Lines { file: file.to_owned(), lines: *run.first()?..=*run.last()? })).collect()
+}
+
+/// The tests as `dotnet test --filter` takes them. Its operators are escaped.
+fn filter(profile: &Profile, rows: &[TestRow<'_>]) -> String {
+    let name = |row: &TestRow<'_>| {
+        let name = profile.functions.get(row.function)?.name.as_ref()?;
+        let mut text = String::from("FullyQualifiedName=");
+        for character in format!("{}.{}", name.type_name.replace('/', "+"), name.method).chars() {
+            text.extend(matches!(character, '\\' | '(' | ')' | '&' | '|' | '=' | '!' | '~').then_some('\\'));
+            text.push(character);
+        }
+        Some(text)
+    };
+    rows.iter().filter_map(name).collect::<Vec<_>>().join("|")
+}
+
+/// The changes since a revision, as git prints them.
+fn diff(revision: &str) -> Result<String, Failure> {
+    let mut git = Command::new("git");
+    git.args(["-c", "core.quotePath=false", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames"]);
+    git.args(["--src-prefix=a/", "--dst-prefix=b/", revision, "--"]);
+    let output = git.output().map_err(|error| Failure::unreadable(format_args!("git: {error}; --changed-since needs it")))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::unreadable(format_args!("git diff {revision}: {}", text.trim())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The changed lines of files, where they were before. A mere insertion changes the line that it follows.
+fn changed_lines(diff: &str) -> Vec<Lines> {
+    let (mut file, mut changed, mut lines) = (None, Vec::new(), diff.lines());
+    while let Some(line) = lines.next() {
+        if let Some(name) = line.strip_prefix("--- ") {
+            file = name.strip_prefix("a/").map(|name| name.trim_end_matches('\t'));
+        } else if let Some([old, new]) = line.strip_prefix("@@ -").and_then(hunk) {
+            changed.extend(file.map(|file: &str| {
+                let [first, count] = old;
+                Lines { file: file.to_owned(), lines: first..=first.saturating_add(count.saturating_sub(1)) }
+            }));
+            // The text of a line may look like a header.
+            let texts = (&mut lines).filter(|line| !line.starts_with('\\'));
+            texts.take(old[1].saturating_add(new[1]) as usize).for_each(drop);
+        }
+    }
+    changed
+}
+
+/// The first line and the number of lines before a change, and after it: of `10,2 +10,3 @@`.
+fn hunk(text: &str) -> Option<[[u32; 2]; 2]> {
+    let (old, rest) = text.split_once(" +")?;
+    let range = |text: &str| {
+        let (first, count) = text.split_once(',').unwrap_or((text, "1"));
+        Some([first.parse().ok()?, count.parse().ok()?])
+    };
+    Some([range(old)?, range(rest.split(' ').next()?)?])
+}
+
+#[cfg(test)]
+mod of_diffs {
+    use super::*;
+
+    #[test]
+    fn changed_lines_are_those_before_the_change() {
+        let diff = "diff --git a/src/A.cs b/src/A.cs\n--- a/src/A.cs\n+++ b/src/A.cs\n@@ -10,2 +10,3 @@ class\n-x\n-y\n+z\n@@ -20 \
+                    +21 @@\n--- a/b\n\\ No newline at end of file\n+b\n@@ -30,0 +32,2 @@\n+c\n+d\n--- /dev/null\n+++ b/New.cs\n@@ -0,0 +1,9 @@\n";
+        let lines = |lines| Lines { file: "src/A.cs".into(), lines };
+        assert_eq!(changed_lines(diff), [lines(10..=11), lines(20..=20), lines(30..=30)]);
+    }
 }

@@ -22,7 +22,7 @@ pub use member::{is_compiler_generated, written_member, written_type};
 pub use method_id::MethodId;
 pub use name_check::{TypeCheck, name_check};
 pub use source_name::{Part, SourceName, source_name};
-pub use symbols::{Manifest, Symbol, Symbols, module_keys};
+pub use symbols::{Manifest, MethodLines, Symbol, Symbols, module_keys};
 pub use visible::{Visible, is_hidden};
 pub use woven_ids::woven_ids;
 pub use woven_names::WovenNames;

@@ -6,13 +6,18 @@ mod manifest;
 mod symbol;
 mod types;
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    ops::RangeInclusive,
+};
 
 use ecma335::{
     Cursor, Error, FileOffset, Image, Metadata, Rid, Table, Token,
     lists::ListOwners,
     pdb::{SequencePoints, document_name},
-    schema::{Document, GenericParam, MemberRef, MethodDebugInformation, MethodDef, StateMachineMethod, TypeDef},
+    schema::{
+        CustomAttribute, Document, GenericParam, MemberRef, MethodDebugInformation, MethodDef, StateMachineMethod, TypeDef,
+    },
     signature::Signature,
 };
 
@@ -37,6 +42,18 @@ pub struct Symbols<'a> {
     generics: Vec<(Token, u16, String)>,
     /// Methods that continue another method's source, by the PDB: the steps of an async method or iterator.
     steps: HashMap<u32, Rid<MethodDef>>,
+}
+
+/// A method's lines in its source.
+pub struct MethodLines {
+    /// Its row.
+    pub method: Rid<MethodDef>,
+    /// Whether it has probes; true in an assembly that is not instrumented.
+    pub has_probes: bool,
+    /// A path as the compiler wrote it.
+    pub file: String,
+    /// The first and last line of each sequence point.
+    pub spans: Vec<RangeInclusive<u32>>,
 }
 
 /// The ids of an instrumented assembly.
@@ -104,6 +121,46 @@ impl<'a> Symbols<'a> {
         self.place(rid).or_else(|| self.place(*self.steps.get(&rid.get())?))
     }
 
+    /// Returns the row of a method of this module; `None` if it has no probes, or is of another module.
+    pub fn row_of(&self, id: MethodId) -> Option<Rid<MethodDef>> {
+        let token = match &self.woven {
+            Some(Woven { ids, .. }) => *ids.get(&id)?,
+            None => Token(id.token()),
+        };
+        token.rid_in().filter(|_| id.module_key() == self.key)
+    }
+
+    /// Returns the rows of methods that have an attribute whose type has one of these names, without namespace.
+    pub fn rows_with(&self, is_name: impl Fn(&str) -> bool) -> HashSet<Rid<MethodDef>> {
+        let mut known: HashMap<u32, bool> = HashMap::new();
+        let rows = self.metadata.tables.rows::<CustomAttribute>();
+        let on_methods = rows.filter_map(|(_, row)| Some((row.parent.token()?.rid_in()?, row)));
+        let mut is_one = |row: &CustomAttribute| {
+            *known.entry(row.constructor.0).or_insert_with(|| {
+                let name = self.metadata.attribute_type_name(row);
+                name.is_some_and(|name| is_name(name.rsplit(['.', '/']).next().unwrap_or_default()))
+            })
+        };
+        on_methods.filter(|(_, row)| is_one(row)).map(|(method, _)| method).collect()
+    }
+
+    /// Returns the lines of each method that the PDB has lines of. The lines of a state machine are those of the method that it was
+    /// made for.
+    pub fn lines_of_methods(&self) -> Vec<MethodLines> {
+        let kickoff_of: HashMap<u32, u32> = self.steps.iter().map(|(kickoff, step)| (step.get(), *kickoff)).collect();
+        let probed: Option<HashSet<Token>> = self.woven.as_ref().map(|woven| woven.ids.values().copied().collect());
+        let rows = self.metadata.tables.rows::<MethodDef>();
+        let lines = rows.filter_map(|(rid, _)| {
+            let (file, points) = self.points(rid)?;
+            let first = points.points.iter().find(|point| point.span.is_some())?.document;
+            let spans = points.points.iter().filter(|point| point.document == first).filter_map(|point| point.span);
+            let method = Rid::new(kickoff_of.get(&rid.get()).copied().unwrap_or(rid.get()));
+            let has_probes = probed.as_ref().is_none_or(|probed| probed.contains(&method.into()));
+            Some(MethodLines { method, has_probes, file, spans: spans.map(|span| span.start.0..=span.end.0).collect() })
+        });
+        lines.collect()
+    }
+
     fn of_token(&self, token: Token) -> Option<Symbol> {
         token.rid_in().map_or_else(|| self.called(token.rid_in()?), |rid| self.method(rid))
     }
@@ -148,12 +205,17 @@ impl<'a> Symbols<'a> {
 
     /// Returns the file and line of a method's beginning.
     fn place(&self, rid: Rid<MethodDef>) -> Option<(String, u32)> {
+        let (document, points) = self.points(rid)?;
+        Some((document, points.points.iter().find_map(|point| point.span)?.start.0))
+    }
+
+    /// Returns the sequence points of a method, and the document of the first visible one.
+    fn points(&self, rid: Rid<MethodDef>) -> Option<(String, SequencePoints)> {
         let pdb = self.pdb.as_ref()?;
         let row: MethodDebugInformation = pdb.row(Rid::new(rid.get())).ok()?;
         let points = SequencePoints::parse(pdb.blobs.blob(row.sequence_points).ok()?, row.document).ok()?;
-        let (document, span) = points.points.iter().find_map(|point| Some((point.document, point.span?)))?;
-        let document: Document = pdb.row(document).ok()?;
-        Some((document_name(pdb, &document).ok()?, span.start.0))
+        let document: Document = pdb.row(points.points.iter().find(|point| point.span.is_some())?.document).ok()?;
+        Some((document_name(pdb, &document).ok()?, points))
     }
 
     /// Returns the names of a type's or method's type parameters.

@@ -5,6 +5,7 @@ mod edges;
 mod groups;
 mod paths;
 mod site;
+mod tests;
 mod threads;
 mod view;
 
@@ -13,6 +14,7 @@ pub use self::{
     groups::{GroupBy, GroupRow, groups},
     paths::{PathRow, hot_path, in_tree_order, paths},
     site::Site,
+    tests::{TestRow, tests},
     threads::{ThreadRow, threads},
     view::{MethodRows, View, ViewOptions, Wanted, view},
 };
