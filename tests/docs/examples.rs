@@ -26,7 +26,7 @@ const CODES: [(&str, i32); 7] = [
 const MAY_SUCCEED: [&str; 4] =
     ["ilinst diff ", "ilinst doctor ", "ilinst compare ", "ilinst instrument app.exe --preset classic="];
 /// Why some are not run.
-const NOT_RUN: [(&str, &str); 4] = [
+const NOT_RUN: [(&str, &str); 6] = [
     ("ilinst report 1234 --watch", "it ends with its program: tests/run/live.rs watches one"),
     (
         "ilinst run --limit 3 -- mono orders.exe",
@@ -34,6 +34,8 @@ const NOT_RUN: [(&str, &str); 4] = [
     ),
     ("ilinst run -- dotnet run", BY_SDK),
     ("ilinst run -- dotnet test", BY_SDK),
+    ("ILINST_OUTPUT=$PWD/tests.ilprof dotnet test", BY_SDK),
+    ("ilinst tests tests.ilprof", "it needs the profile of a test run: tests/msbuild/which_tests.rs makes one by an SDK"),
 ];
 const BY_SDK: &str = "it needs an SDK: tests/launch/sdk.rs runs such commands by that of .NET 10";
 /// Replacements for waits in examples that take longer than a test has.

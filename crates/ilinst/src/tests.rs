@@ -66,10 +66,10 @@ pub(crate) struct Opts {
 
 const EXAMPLES: &str = "\
 Examples:
-  dotnet test -p:Ilinst=true
+  ILINST_OUTPUT=$PWD/tests.ilprof dotnet test -p:Ilinst=true
   ilinst tests tests.ilprof --method Order.Total
   ilinst tests tests.ilprof --line src/Order.cs:41
-  dotnet test --filter \"$(ilinst tests tests.ilprof --changed-since main --filter-expression)\"
+  ilinst tests tests.ilprof --changed-since main --filter-expression
 
 Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method if a call of it, \
 or of an async method that it awaits, led there. A line counts as run with its method. The exit code is 1 if there is no such test.";
@@ -355,7 +355,7 @@ mod of_diffs {
 
     #[test]
     fn changed_lines_are_those_before_the_change() {
-        let diff = "diff --git a/src/A.cs b/src/A.cs\n--- a/src/A.cs\n+++ b/src/A.cs\n@@ -10,2 +10,3 @@ class\n-x\n-y\n+z\n@@ -20 \
+        let diff = "diff --git a/src/A.cs b/src/A.cs\n--- a/src/A.cs\n+++ b/src/A.cs\n@@ -10,2 +10 @@ class\n-x\n-y\n+z\n@@ -20 \
                     +21 @@\n--- a/b\n\\ No newline at end of file\n+b\n@@ -30,0 +32,2 @@\n+c\n+d\n--- /dev/null\n+++ b/New.cs\n@@ -0,0 +1,9 @@\n";
         let lines = |lines| Lines { file: "src/A.cs".into(), lines };
         assert_eq!(changed_lines(diff), [lines(10..=11), lines(20..=20), lines(30..=30)]);
