@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use ecma335::{Rid, schema::MethodDef};
 use names::{MethodLines, Visible};
-use profile::Profile;
+use profile::{Profile, model::Mode};
 use report::views::{TestRow, tests};
 use serde::Serialize;
 use serde_json::json;
@@ -43,7 +43,8 @@ pub(crate) struct Opts {
 
     /// Show the tests that run methods changed since this revision of git
     ///
-    /// The profile is of that revision: changed lines are looked up where they were. Changed lines that no test reached are listed.
+    /// Record the profile at that revision. Changes that are not committed count too. Line numbers are those of the revision; new
+    /// lines count as the line before them. New tests are not in the profile, so they are not found.
     #[arg(long, value_name = "REVISION", group = "reach", value_parser = revision)]
     changed_since: Option<String>,
 
@@ -71,8 +72,15 @@ Examples:
   ilinst tests tests.ilprof --line src/Order.cs:41
   ilinst tests tests.ilprof --changed-since main --filter-expression
 
-Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method if a call of it, \
-or of an async method that it awaits, led there. A line counts as run with its method. The exit code is 1 if there is no such test.";
+The profile must have been recorded with the package or with `ilinst run`, in any mode but count. `runs` says how often a test ran, \
+`calls` how often it called the method, and `total ms` is the running time of the test with callees.
+
+Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method if the test, or \
+an async method that it awaits, calls it directly or through others. Work on another thread, as in Task.Run, belongs to no test, even \
+if the test awaits the task. A line counts as run with its method.
+
+`no test reached` names lines whose method no test ran. `no probes` names lines of methods that were not instrumented, for example \
+because they are short. If no test is found, the exit code is 1.";
 
 /// The attributes that mark tests of xunit, NUnit and MSTest.
 const ATTRIBUTES: [&str; 7] = ["Fact", "Theory", "Test", "TestCase", "TestCaseSource", "TestMethod", "DataTestMethod"];
@@ -130,6 +138,10 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let path = profiles::find_and_say(self.profile.as_deref())?;
         let profile = Naming { symbols: &self.symbols, raw: false }.read(&path, None)?;
+        if profile.mode == Mode::Count {
+            let text = format_args!("{}: it has no call paths, since it was recorded with mode count", path.display());
+            return Err(Failure::usage(text).into());
+        }
         let methods = Methods::read(&profile, &path, &self.symbols, &self.test_attribute);
         if !methods.is_test.contains(&true) {
             let text = format_args!(
