@@ -1,12 +1,15 @@
 //! Compiles programs in C# for tests.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use crate::{require, said, sample, tool};
+use sha2::{Digest as _, Sha256};
+
+use crate::{require, root, said, sample, tool};
 
 /// The references that a program is compiled with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,14 +76,48 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     command.args(all.map(|path| format!("-r:{}", path.display())));
     let extension = output.extension().unwrap_or_default();
     command.arg(if extension == "dll" { "-target:library" } else { "-target:exe" });
-    fs::create_dir_all(output.parent().expect("it is in a folder")).expect("a folder can be made");
-    let compiled = said(&command.arg(format!("-out:{}", output.display())).arg(source).output().expect("the compiler starts"));
-    assert_eq!(compiled.2, Some(0), "{}: {}{}", source.display(), compiled.0, compiled.1);
+    command.arg(source);
+    let name = output.file_name().expect("it has a name");
+    let compiled = once(&mut command, name, |command, to| {
+        let compiled = said(&command.arg(format!("-out:{}", to.join(name).display())).output().expect("the compiler starts"));
+        assert_eq!(compiled.2, Some(0), "{}: {}{}", source.display(), compiled.0, compiled.1);
+    });
+    let folder = output.parent().expect("it is in a folder");
+    fs::create_dir_all(folder).expect("a folder can be made");
+    for made in fs::read_dir(compiled).expect("it is there").flatten() {
+        fs::copy(made.path(), folder.join(made.file_name())).expect("it can be copied");
+    }
     if extension == "exe" {
         let configuration = sample("hello").join("hello.runtimeconfig.json");
         fs::copy(configuration, output.with_extension("runtimeconfig.json")).expect("it can be copied");
     }
     Some(())
+}
+
+/// A folder with what a command makes: the same folder for the same arguments and contents of files, so that it is made once.
+fn once(command: &mut Command, name: &OsStr, make: impl FnOnce(&mut Command, &Path)) -> PathBuf {
+    let mut hash = Sha256::new();
+    for argument in command.get_args().chain([name]).map(OsStr::to_string_lossy) {
+        // Files are arguments, or parts of such: -r:FILE.
+        let file = argument.rsplit_once(':').map_or(&*argument, |(_, file)| file);
+        hash.update((argument.len() as u64).to_le_bytes());
+        hash.update(argument.as_bytes());
+        hash.update(fs::read(file).unwrap_or_default());
+    }
+    let all = root().join("target/tests/compiled");
+    let folder = all.join(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    fs::create_dir_all(&all).expect("a folder can be made");
+    // Tests run side by side, in several processes. The lock ends with the file.
+    let lock = fs::File::create(folder.with_extension("lock")).expect("it can be made");
+    lock.lock().expect("it can be locked");
+    if !folder.is_dir() {
+        let unfinished = folder.with_extension("unfinished");
+        let _ = fs::remove_dir_all(&unfinished);
+        fs::create_dir(&unfinished).expect("a folder can be made");
+        make(command, &unfinished);
+        fs::rename(&unfinished, &folder).expect("it can be renamed");
+    }
+    folder
 }
 
 /// The reference assemblies that come with an SDK.
