@@ -200,3 +200,12 @@ fn each_message_has_a_section() {
     assert!(emitted.len() > 20, "{emitted:?}");
     assert_eq!(emitted, sections);
 }
+
+#[test]
+fn the_schema_of_json_has_each_sample_type() {
+    let text = fs::read_to_string(root().join("docs/profile.schema.json")).expect("it is there");
+    let schema: Value = serde_json::from_str(&text).expect("it is JSON");
+    let names = schema.pointer("/$defs/valueTypes/items/properties/name/enum").expect("it has them").as_array();
+    let names: BTreeSet<&str> = names.expect("a list").iter().filter_map(Value::as_str).collect();
+    assert_eq!(names, profile::model::SampleType::ALL.iter().map(|sample_type| sample_type.name).collect());
+}

@@ -174,8 +174,24 @@ pub enum Unit {
 }
 
 impl SampleType {
-    /// The largest number of sample types in a profile.
-    pub(crate) const MOST: usize = 15;
+    /// All sample types: those of a call tree.
+    pub const ALL: [Self; 15] = [
+        Self::CALLS,
+        Self::LEAVES,
+        Self::OPEN,
+        Self::WALL,
+        Self::WAITING,
+        Self::PROBES,
+        Self::EXCEPTIONS,
+        Self::LATENCY,
+        Self::COMPLETED,
+        Self::FAULTED,
+        Self::STEPS,
+        Self::CPU,
+        Self::SAMPLES,
+        Self::COUNTED,
+        Self::UNCERTAINTY,
+    ];
     /// Possible error of a path's own time: the variation of its probes' overhead between places.
     pub const UNCERTAINTY: Self = Self { name: "uncertainty", unit: Unit::Ticks };
     /// Number of times that a path was entered.

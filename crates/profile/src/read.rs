@@ -148,7 +148,7 @@ impl Profile {
 pub(crate) fn sample_types(mode: Mode) -> &'static [SampleType] {
     match mode {
         Mode::Count => &[SampleType::CALLS],
-        _ => &trees::TIMED,
+        _ => &SampleType::ALL,
     }
 }
 

@@ -61,7 +61,7 @@ impl<'a> PathChunk<'a> {
     pub(super) fn read(chunk: &Chunk<'a>) -> Result<Self, Error> {
         let bytes = chunk.bytes;
         let values = u32_at(bytes, layout::VALUES_AT) as usize;
-        if values > SampleType::MOST {
+        if values > SampleType::ALL.len() {
             return Err(Error::Damaged { what: "a chunk of paths with too many values", offset: chunk.offset });
         }
         let head = PathHead {

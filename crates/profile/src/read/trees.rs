@@ -11,28 +11,9 @@ use super::{
 };
 use crate::{
     file::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader},
-    model::{CallTree, End, Mode, Node, Notes, SampleType},
+    model::{CallTree, End, Mode, Node, Notes},
     statistics::{BUCKETS, Statistics},
 };
-
-/// The sample types of all modes that record call trees.
-pub(super) const TIMED: [SampleType; SampleType::MOST] = [
-    SampleType::CALLS,
-    SampleType::LEAVES,
-    SampleType::OPEN,
-    SampleType::WALL,
-    SampleType::WAITING,
-    SampleType::PROBES,
-    SampleType::EXCEPTIONS,
-    SampleType::LATENCY,
-    SampleType::COMPLETED,
-    SampleType::FAULTED,
-    SampleType::STEPS,
-    SampleType::CPU,
-    SampleType::SAMPLES,
-    SampleType::COUNTED,
-    SampleType::UNCERTAINTY,
-];
 
 /// The variation of a probe's overhead between places, as a part of it: within the call, and in its caller. On one machine, 26 to
 /// 31 ns and 31 to 46 ns were measured; code alignment and a method's locals decide. A path's remaining time below this variation
