@@ -76,8 +76,8 @@ The profile must have been recorded with the package or with `ilinst run`, in an
 `calls` how often it called the method, and `total ms` is the running time of the test with callees.
 
 Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method if the test, or \
-an async method that it awaits, calls it directly or through others. Work on another thread, as in Task.Run, belongs to no test, even \
-if the test awaits the task. A line counts as run with its method.
+an async method that it awaits, calls it directly or through others. Tasks that an async method starts belong to its test. Work on a \
+thread of its own, or in a task that another method starts, may belong to none. A line counts as run with its method.
 
 `no test reached` names lines whose method no test ran. `no probes` names lines of methods that were not instrumented, for example \
 because they are short. If no test is found, the exit code is 1.";

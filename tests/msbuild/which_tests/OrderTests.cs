@@ -46,6 +46,13 @@ public class LaterTests
         Assert.False(new Order { Prices = [1] }.IsEmpty);
     }
 
+    [Fact]
+    public async Task OnAnotherThread()
+    {
+        Own.Begin("Orders.Tests.LaterTests.OnAnotherThread");
+        Assert.Equal(1, await Task.Run(() => new Stock<int>().Count([7])));
+    }
+
     private static async Task<int> Of(int price)
     {
         await Task.Delay(1);
