@@ -10,6 +10,9 @@ use ecma335::{
 };
 use tests::{ilinst, said, sample, scratch};
 
+/// The bytes of the largest #US heap whose literals all have tokens.
+const MOST_USER_STRINGS: usize = 1 << 24;
+
 /// Returns the sample `hello` with additions, with the original layout or a new one.
 fn crafted(keep_layout: bool, resources: &[u8], add: impl FnOnce(&Metadata<'_>, &mut MetadataBuilder<'_, '_>)) -> Vec<u8> {
     let file = fs::read(sample("hello").join("hello.exe")).expect("the sample is there");
@@ -115,4 +118,33 @@ fn a_mark_without_its_tracker_is_refused() {
     assert!(code == Some(3) && errors.contains("ILI0012"), "{errors}");
     assert!(errors.contains("does not refer to the tracker") && errors.contains("weave the original"), "{errors}");
     assert!(!output.exists());
+}
+
+/// Preset `coverage` passes the name of each method, and the file's string literals leave no room for those.
+#[test]
+fn an_assembly_that_passes_a_limit_does_not_keep_others_from_being_instrumented() {
+    let folder = scratch("cli-limit");
+    let [input, output] = ["in", "out"].map(|name| folder.join(name));
+    fs::create_dir(&input).expect("it can be made");
+    let full = crafted(false, &[], |_, builder| {
+        builder.user_string(&"x".repeat((MOST_USER_STRINGS - 16) / 2)).expect("room");
+    });
+    fs::write(input.join("full.exe"), &full).expect("it can be written");
+    fs::copy(sample("hello").join("hello.exe"), input.join("hello.exe")).expect("it can be copied");
+    let instrument = |from: &std::path::Path, to: &std::path::Path| {
+        said(&ilinst().args(["instrument", "--preset=coverage", "--json"]).arg(from).arg("-o").arg(to).output().expect("it runs"))
+    };
+    let (summary, errors, code) = instrument(&input, &output);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(
+        summary.contains(r#""status": "limit""#) && summary.contains("#US heap") && summary.contains("--include"),
+        "{summary}"
+    );
+    assert!(fs::read(output.join("full.exe")).expect("it is there") == full, "it is what it was");
+    let hello = ilinst().arg("list").arg("--json").arg(output.join("hello.exe")).output().expect("it runs");
+    assert!(!said(&hello).0.contains(r#""woven": null"#), "{hello:?}");
+
+    let (_, errors, code) = instrument(&input.join("full.exe"), &folder.join("named.exe"));
+    assert!(code == Some(3) && errors.contains("ILI0012") && errors.contains("#US heap"), "{errors}");
+    assert!(!folder.join("named.exe").exists());
 }

@@ -172,3 +172,47 @@ fn what_cannot_be_a_hook_is_refused_with_what_can() {
         assert!(!output.exists());
     }
 }
+
+/// A library of structs alone: it refers to System.ValueType, and to no System.Object.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_module_without_classes_passes_its_values_too() {
+    let (Some(mcs), Some((program, hooks))) = (require("ILINST_MCS"), compiled("structs")) else { return };
+    let folder = program.parent().expect("it is in a folder");
+    let library =
+        "public struct Pair { public int Left; public int Sum(int right) { return right == 0 ? Left : Left + right; } }";
+    let main = "class Main_ { static void Main() { Pair pair; pair.Left = 3; System.Console.WriteLine(pair.Sum(4)); } }";
+    for (source, text, options) in
+        [("pair.cs", library, &["-out:Pair.dll", "-target:library"][..]), ("app.cs", main, &["-out:app.exe", "-r:Pair.dll"])]
+    {
+        fs::write(folder.join(source), text).expect("it can be written");
+        let compiled = said(&Command::new(&mcs).current_dir(folder).args(options).arg(source).output().expect("it starts"));
+        assert_eq!(compiled.2, Some(0), "{compiled:?}");
+    }
+    let library = fs::read(folder.join("Pair.dll")).expect("it was written");
+    assert!(!library.windows(8).any(|bytes| bytes == b"\0Object\0"), "the library refers to System.Object");
+    let instrumented = |name: &str, options: &[&str]| {
+        let output = folder.join(name);
+        let mut command = ilinst();
+        command.arg("instrument").arg(folder.join("Pair.dll")).arg("--min-il=0").args(options).arg("-o").arg(output.join(""));
+        let instrumented = said(&command.output().expect("it runs"));
+        assert_eq!(instrumented.2, Some(0), "{instrumented:?}");
+        for name in ["app.exe", "app.runtimeconfig.json"] {
+            fs::copy(folder.join(name), output.join(name)).expect("it can be copied");
+        }
+        output
+    };
+    let hook = |name: &str| format!("{}!Shapes.Arguments::{name}", hooks.display());
+    let hooked = instrumented("hooked", &["--enter", &hook("Enter"), "--leave", &hook("Leave")]);
+    let captured = instrumented("captured", &["--capture=args,return,this"]);
+    for runtime in Runtime::all() {
+        let (of_hooks, own) = apart(&run(&runtime, &hooked.join("app.exe")).0);
+        assert_eq!((of_hooks.as_str(), own.as_str()), ("# a Pair (4)\n# Pair::Sum a Pair (4)\n", "7\n"), "{}", runtime.name);
+        let profile = captured.join(format!("{}.ilprof", runtime.name));
+        let mut command = runtime.program(&captured.join("app.exe"), &captured);
+        let ran = said(&command.env("ILINST_OUTPUT", &profile).output().expect("the runtime starts"));
+        assert_eq!(ran.0, "7\n", "{}: {}", runtime.name, ran.1);
+        let (calls, errors, _) = said(&ilinst().args(["report", "--calls"]).arg(&profile).output().expect("it runs"));
+        assert!(calls.contains("this={Left=3} right=4 -> 7"), "{}: {calls}{errors}", runtime.name);
+    }
+}

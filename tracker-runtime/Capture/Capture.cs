@@ -11,11 +11,10 @@ namespace Ilinst
     {
         /// <summary>A call begins.</summary>
         /// <param name="methodId">Which method.</param>
-        /// <param name="description">What the profile is to say of it: see <see cref="CapturedTypes.Signature"/>.</param>
         /// <param name="what">Which values follow.</param>
         /// <returns>What the others want back; zero if the call is not kept.</returns>
         [MethodImpl(MethodImplOptions.NoInlining)]
-        public static long Enter(long methodId, string description, int what)
+        public static long Enter(long methodId, int what)
         {
             CapturedCalls* calls = CapturedCalls.OfThisThread();
             if (calls == null || Recording.IsPaused)
@@ -23,7 +22,7 @@ namespace Ilinst
                 return 0;
             }
             long now = calls->Began = Clock.Now();
-            int signature = calls->Signature(methodId, description);
+            int signature = calls->Signature(methodId);
             if (signature == 0 || !calls->Push(signature))
             {
                 calls->Lose();

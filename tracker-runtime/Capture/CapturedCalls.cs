@@ -93,7 +93,7 @@ namespace Ilinst
         }
 
         /// <summary>The number of a method's description, which is made if need be; 0 if it cannot be.</summary>
-        public int Signature(long methodId, string description)
+        public int Signature(long methodId)
         {
             fixed (long* ids = knownIds)
             fixed (int* numbers = knownNumbers)
@@ -101,7 +101,7 @@ namespace Ilinst
                 int slot = (int)(methodId & KnownSignatures - 1);
                 if (ids[slot] != methodId || numbers[slot] == 0)
                 {
-                    numbers[slot] = CapturedTypes.Signature(methodId, description);
+                    numbers[slot] = CapturedTypes.Signature(methodId);
                     ids[slot] = methodId;
                 }
                 return numbers[slot];

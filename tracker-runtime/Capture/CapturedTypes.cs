@@ -39,6 +39,7 @@ namespace Ilinst
     {
         private const int MaxFields = 16;
         private const int MaxRecord = 32 * 1024;
+        private const int MethodDefTable = 0x06000000;
         private const BindingFlags OwnFields =
             BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
 
@@ -46,25 +47,23 @@ namespace Ilinst
         private static readonly Dictionary<Type, CapturedType> types = new Dictionary<Type, CapturedType>();
         private static readonly Dictionary<Type, int> typeNumbers = new Dictionary<Type, int>();
         private static readonly Dictionary<long, int> signatures = new Dictionary<long, int>();
+        /// <summary>By the module's key; null if no mark has them.</summary>
+        private static readonly Dictionary<long, MethodDescriptions> descriptions = new Dictionary<long, MethodDescriptions>();
 
-        /// <summary>The number of a method's description, which is made if need be; 0 if there is no room.</summary>
-        /// <param name="methodId">The method.</param>
-        /// <param name="description">
-        /// Lines: its token, its module, the method with its type, what it returns, the type of `this`, and for each parameter a
-        /// digit that says how it is passed, and its type, and its name.
-        /// </param>
-        public static int Signature(long methodId, string description)
+        /// <summary>The number of a method's description, which is made if need be; 0 if there is no room, or no mark has it.</summary>
+        public static int Signature(long methodId)
         {
             CallTree* tree;
             bool was = CallTrees.SwitchOff(out tree);
             try
             {
+                MethodDescriptions descriptions = OfModule(MethodIds.ModuleKey(methodId));
                 using (gate.Enter())
                 {
                     int number;
                     if (!signatures.TryGetValue(methodId, out number))
                     {
-                        number = Describe(methodId, description.Split('\n'));
+                        number = descriptions == null ? 0 : Describe(methodId, descriptions);
                         signatures[methodId] = number;
                     }
                     return number;
@@ -80,34 +79,32 @@ namespace Ilinst
             }
         }
 
-        private static int Describe(long methodId, string[] lines)
+        /// <summary>The program's code may run while assemblies are looked through: no gate is held then.</summary>
+        private static MethodDescriptions OfModule(long key)
         {
-            const int FirstParameter = 5;
-            Description record = new Description(DescriptionKind.Signature);
-            record.PutInt64(methodId);
-            record.PutInt32(Token(lines[0]));
-            for (int i = 1; i < FirstParameter; i++)
+            MethodDescriptions found;
+            using (gate.Enter())
             {
-                record.PutText(lines[i]);
+                if (descriptions.TryGetValue(key, out found))
+                {
+                    return found;
+                }
             }
-            record.PutInt32((lines.Length - FirstParameter) / 2);
-            for (int i = FirstParameter; i + 1 < lines.Length; i += 2)
+            found = MethodDescriptions.OfModule(key);
+            using (gate.Enter())
             {
-                record.PutByte((byte)(lines[i][0] - '0'));
-                record.PutText(lines[i].Substring(1));
-                record.PutText(lines[i + 1]);
+                descriptions[key] = found;
             }
-            return record.Append();
+            return found;
         }
 
-        private static int Token(string digits)
+        private static int Describe(long methodId, MethodDescriptions descriptions)
         {
-            int token = 0;
-            foreach (char digit in digits)
-            {
-                token = token * 10 + (digit - '0');
-            }
-            return token;
+            int row = MethodIds.Row(methodId);
+            Description record = new Description(DescriptionKind.Signature);
+            record.PutInt64(methodId);
+            record.PutInt32(MethodDefTable | row);
+            return descriptions.Copy(row, record) ? record.Append() : 0;
         }
 
         /// <summary>How objects of a type are written. Probes are off.</summary>

@@ -7,11 +7,24 @@ namespace Ilinst
     {
         /// <summary>The bits of a call site's id, where the call waits for something.</summary>
         private const long WaitingSite = 3 << 22;
+        private const int RowBits = 24;
 
         private readonly Dictionary<long, bool> known = new Dictionary<long, bool>();
         /// <summary>By a chunk's address: up to where it was looked through.</summary>
         private readonly Dictionary<long, long> seen = new Dictionary<long, long>();
         private List<long> found;
+
+        /// <summary>The key of the method's module: 40 bits. An id may be negative.</summary>
+        public static long ModuleKey(long methodId)
+        {
+            return (methodId >> RowBits) & 0xFFFFFFFFFF;
+        }
+
+        /// <summary>The method's row when its module was instrumented; for a call site, the callee's with a bit above it.</summary>
+        public static int Row(long methodId)
+        {
+            return (int)methodId & ((1 << RowBits) - 1);
+        }
 
         /// <summary>Whether it is the id of a call that waits for something.</summary>
         public static bool Waits(long methodId)

@@ -13,7 +13,6 @@ namespace Ilinst
     /// </summary>
     internal sealed class NameWriter
     {
-        private const int RowBits = 24;
         private const int CallSite = 0x800000;
         private const int CallSiteRows = 0x3FFFFF;
         private const int MethodDefTable = 0x06000000;
@@ -37,8 +36,7 @@ namespace Ilinst
             bool isNew = ids.Count > 0;
             foreach (long id in ids)
             {
-                // The key's highest bits are the id's: an id may be negative.
-                long key = (id >> RowBits) & 0xFFFFFFFFFF;
+                long key = MethodIds.ModuleKey(id);
                 List<long> ofModule;
                 if (!waiting.TryGetValue(key, out ofModule))
                 {
@@ -130,6 +128,23 @@ namespace Ilinst
             }
             assemblies.Add(new WeakReference(assembly));
             return true;
+        }
+
+        /// <summary>The marks of an assembly. A module that several were merged into may have the mark of each.</summary>
+        public static List<WovenAttribute> MarksOf(Assembly assembly)
+        {
+            List<WovenAttribute> marks = new List<WovenAttribute>();
+            if (MayBeWoven(assembly))
+            {
+                foreach (Module module in ModulesOf(assembly))
+                {
+                    foreach (WovenAttribute mark in module.GetCustomAttributes(typeof(WovenAttribute), false))
+                    {
+                        marks.Add(mark);
+                    }
+                }
+            }
+            return marks;
         }
 
         /// <summary>
@@ -226,7 +241,7 @@ namespace Ilinst
         {
             string type;
             string name;
-            int number = (int)id & 0xFFFFFF;
+            int number = MethodIds.Row(id);
             if (names != null && names.Find(number, out type, out name))
             {
                 return NameRecords.Append(NameKind.Method, id, 8, null, type, name);

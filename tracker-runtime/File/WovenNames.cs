@@ -6,7 +6,7 @@ namespace Ilinst
     /// The names of its methods in a module's mark. The rows that ids have are those of the module as it was woven; in one
     /// that was trimmed or otherwise rewritten since, they may be other methods'.
     /// </summary>
-    internal sealed unsafe class WovenNames
+    internal sealed class WovenNames
     {
         private const byte Checks = 1;
         private const byte Names = 2;
@@ -14,6 +14,7 @@ namespace Ilinst
         private const int CallSiteRows = 0x3FFFFF;
 
         private readonly byte[] bytes;
+        private readonly MarkReader reader;
         /// <summary>By row, with the bit of call sites: where the type's name is, and the method's (in the lower half).</summary>
         private readonly Dictionary<int, long> places = new Dictionary<int, long>();
         private readonly int checksAt;
@@ -22,22 +23,23 @@ namespace Ilinst
         public WovenNames(byte[] bytes)
         {
             this.bytes = bytes;
+            reader = new MarkReader(bytes);
             int at = 1;
-            for (int calls = Int32(ref at); calls > 0 && at < bytes.Length; calls--)
+            for (int calls = reader.Int32(ref at); calls > 0 && at < bytes.Length; calls--)
             {
-                int row = Int32(ref at);
-                int type = Skip(ref at);
-                places[CallSite | row] = (long)type << 32 | (uint)Skip(ref at);
+                int row = reader.Int32(ref at);
+                int type = reader.Skip(ref at);
+                places[CallSite | row] = (long)type << 32 | (uint)reader.Skip(ref at);
             }
             checksAt = bytes.Length > 0 && bytes[0] == Checks ? at : bytes.Length;
             while (bytes.Length > 0 && bytes[0] == Names && at < bytes.Length)
             {
-                int type = Skip(ref at);
-                int row = Int32(ref at);
-                for (int count = Int32(ref at); count > 0 && at < bytes.Length; count--, row++)
+                int type = reader.Skip(ref at);
+                int row = reader.Int32(ref at);
+                for (int count = reader.Int32(ref at); count > 0 && at < bytes.Length; count--, row++)
                 {
                     bool isNamed = bytes[at] != 0;
-                    int name = Skip(ref at);
+                    int name = reader.Skip(ref at);
                     if (isNamed)
                     {
                         places[row] = (long)type << 32 | (uint)name;
@@ -51,8 +53,8 @@ namespace Ilinst
         {
             long place;
             bool isThere = places.TryGetValue((number & CallSite) != 0 ? CallSite | (number & CallSiteRows) : number, out place);
-            type = isThere ? Text((int)(place >> 32)) : "";
-            name = isThere ? Text((int)place) : "";
+            type = isThere ? reader.Text((int)(place >> 32)) : "";
+            name = isThere ? reader.Text((int)place) : "";
             return isThere;
         }
 
@@ -83,49 +85,6 @@ namespace Ilinst
                 hash = unchecked((hash ^ unit) * 0x01000193);
             }
             return hash;
-        }
-
-        private string Text(int at)
-        {
-            int length = LengthAt(ref at);
-            fixed (byte* text = bytes)
-            {
-                return Utf8.Text(text + at, length > bytes.Length - at ? bytes.Length - at : length);
-            }
-        }
-
-        /// <summary>Where a string is; the position is behind it then.</summary>
-        private int Skip(ref int at)
-        {
-            int start = at;
-            long end = LengthAt(ref at) + (long)at;
-            at = end > bytes.Length ? bytes.Length : (int)end;
-            return start;
-        }
-
-        /// <summary>A compressed number (ECMA-335 II.23.2).</summary>
-        private int LengthAt(ref int at)
-        {
-            int first = Byte(ref at);
-            if (first < 0x80)
-            {
-                return first;
-            }
-            if (first < 0xC0)
-            {
-                return (first & 0x3F) << 8 | Byte(ref at);
-            }
-            return ((first & 0x1F) << 24) | Byte(ref at) << 16 | Byte(ref at) << 8 | Byte(ref at);
-        }
-
-        private int Int32(ref int at)
-        {
-            return Byte(ref at) | Byte(ref at) << 8 | Byte(ref at) << 16 | Byte(ref at) << 24;
-        }
-
-        private int Byte(ref int at)
-        {
-            return at < bytes.Length ? bytes[at++] : 0;
         }
     }
 }

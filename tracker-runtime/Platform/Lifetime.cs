@@ -88,7 +88,7 @@ namespace Ilinst
             {
                 try
                 {
-                    Watch(e.LoadedAssembly);
+                    Watch(LoadedBy(e));
                 }
                 catch (Exception)
                 {
@@ -101,6 +101,13 @@ namespace Ilinst
             {
                 Watch(assembly);
             }
+        }
+
+        /// <summary>A trimmed program may lack the property: this method fails then, and not its caller.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static Assembly LoadedBy(AssemblyLoadEventArgs e)
+        {
+            return e.LoadedAssembly;
         }
 
         /// <summary>Hears when the context of an assembly is unloaded, if it can be collected.</summary>

@@ -10,6 +10,7 @@ namespace Ilinst
         private readonly string tool;
         private readonly string options;
         private byte[] names;
+        private byte[] descriptions;
 
         /// <summary>Put there by the weaver.</summary>
         public WovenAttribute(long moduleKey, string tool, string options)
@@ -42,6 +43,13 @@ namespace Ilinst
         {
             get { return names; }
             set { names = value; }
+        }
+
+        /// <summary>The descriptions of captured methods, as MethodDescriptions reads them; null if none is captured.</summary>
+        public byte[] Descriptions
+        {
+            get { return descriptions; }
+            set { descriptions = value; }
         }
     }
 }

@@ -80,7 +80,6 @@ impl Batch {
                 match argument {
                     OwnArgument::Int32(number) => out.push(ldc_i4(*number)),
                     OwnArgument::Int64(number) => self.put(Value::Int64(*number), out),
-                    OwnArgument::String(text) => self.put(Value::String(text), out),
                     OwnArgument::Argument(number) => out.push(ldarg(*number)),
                     OwnArgument::Address(number) => out.extend([ldarg(*number), plain(OpCode::ConvU8)]),
                     OwnArgument::Kept => out.extend(operands.kept.map(ldloc)),

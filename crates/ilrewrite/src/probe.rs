@@ -139,8 +139,6 @@ pub enum OwnArgument {
     Int32(u32),
     /// An `int64`.
     Int64(u64),
-    /// A `string`.
-    String(String),
     /// An argument of the method, unchanged. Number 0 is `this`, if there is one.
     Argument(u16),
     /// An argument that is an address, passed as a number of eight bytes.

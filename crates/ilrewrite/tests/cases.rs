@@ -158,7 +158,7 @@ fn probe(name: &str) -> Probe {
 
 /// The additional calls of methods with the probe `own`.
 fn own_calls() -> OwnCalls {
-    use OwnArgument::{Address, Argument, Exception, Int32, Int64, Kept, ReturnValue, String};
+    use OwnArgument::{Address, Argument, Exception, Int32, Int64, Kept, ReturnValue};
     let own = |name: &str, signature: &[u8], arguments: &[OwnArgument]| {
         let method = TokenRequest::MemberRef(call(name, signature, &[]).method);
         OwnCall { method, arguments: arguments.to_vec() }
@@ -171,7 +171,7 @@ fn own_calls() -> OwnCalls {
     let of_kept = [0x00, 0x01, 0x01, 0x0A];
     OwnCalls {
         enter: vec![
-            own("Begin", &[0x00, 0x03, 0x0A, 0x0A, 0x0E, 0x08], &[Int64(0x1234_5678), String("M".into()), Int32(2)]),
+            own("Begin", &[0x00, 0x02, 0x0A, 0x0A, 0x08], &[Int64(0x1234_5678), Int32(2)]),
             value(Argument(0)),
             own("Pointer", &[0x00, 0x01, 0x01, 0x0B], &[Address(0)]),
         ],

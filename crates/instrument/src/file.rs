@@ -146,6 +146,15 @@ fn refuse<T>(job: &Job, context: &RunContext<'_>, refusal: Refusal) -> Step<T> {
     Ok(Err(Outcome::Refused(refusal)))
 }
 
+/// Returns an error of weaving as the outcome of the file. It is a failure of a file that was named.
+fn not_woven<T>(job: &Job, context: &RunContext<'_>, error: &ecma335::Error) -> Step<T> {
+    match Refusal::from_error(error) {
+        Some(refusal) => refuse(job, context, refusal),
+        None if job.is_named => Err(not_an_assembly(&job.input, error)),
+        None => Ok(Err(Outcome::NotAnAssembly(error.to_string()))),
+    }
+}
+
 fn open_assembly<'a>(job: &Job, context: &RunContext<'_>, bytes: &'a [u8]) -> Step<Assembly<'a>> {
     let (image, metadata) = match parse_assembly(bytes) {
         Ok(read) => read,
@@ -182,13 +191,15 @@ fn weave_assembly<'a>(job: &Job, context: &RunContext<'_>, assembly: &Assembly<'
         keys: context.keys,
     };
     let hash = || context.writes().then(|| FileIdentity::new(file_name(&job.input), std::iter::once(*bytes)));
-    let in_file = |error| not_an_assembly(&job.input, error);
     // Instrumenting bodies keeps all processors busy, but the final assembly only one: another can hash the input then.
-    let bodies = WovenBodies::new(image, metadata, &weaving).map_err(in_file)?;
+    let bodies = match WovenBodies::new(image, metadata, &weaving) {
+        Ok(bodies) => bodies,
+        Err(error) => return not_woven(job, context, &error),
+    };
     let (woven, identity) = join(bytes.len() as u64 >= LARGE, || bodies.finish(), hash);
     let mut woven = match woven {
         Ok(woven) => woven,
-        Err(error) => return Refusal::from_error(&error).map_or_else(|| Err(in_file(error)), |why| refuse(job, context, why)),
+        Err(error) => return not_woven(job, context, &error),
     };
     let has_woven = woven.methods.iter().any(std::result::Result::is_ok);
     if has_woven && mdb_path(&job.input).is_file() {

@@ -6,6 +6,7 @@
 //! from an id to names and source lines.
 
 mod compiler_generated;
+mod descriptions;
 mod mark;
 mod member;
 mod method_id;
@@ -17,6 +18,7 @@ mod woven_ids;
 mod woven_names;
 
 pub use compiler_generated::{CompilerGenerated, Origin, Step};
+pub use descriptions::{Description, Descriptions};
 pub use mark::{EMBEDDED_NAMESPACE, MARK_TYPE, Mark, TRACKER_NAMESPACE, first_embedded, module_key};
 pub use member::{is_compiler_generated, written_member, written_type};
 pub use method_id::MethodId;

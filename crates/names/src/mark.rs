@@ -1,4 +1,5 @@
-//! The mark of an instrumented module: an attribute with the module's key, the tool, the options, and the names of methods.
+//! The mark of an instrumented module: an attribute with the module's key, the tool, the options, and the names and
+//! descriptions of methods.
 
 use ecma335::{
     Cursor, Error, FileOffset, Metadata, Rid, Token,
@@ -13,8 +14,8 @@ pub const TRACKER_NAMESPACE: &str = "Ilinst";
 pub const EMBEDDED_NAMESPACE: &str = "<Ilinst>";
 /// The attribute that marks a module as instrumented.
 pub const MARK_TYPE: &str = "WovenAttribute";
-/// One named argument: the property `Names`, an array of bytes.
-const NAMES_PROPERTY: [u8; 11] = *b"\x01\x00\x54\x1D\x05\x05Names";
+/// A property that is an array of bytes, up to the length of its name (II.23.3).
+const BYTES_PROPERTY: [u8; 3] = [0x54, 0x1D, 0x05];
 
 /// The contents of a woven module's mark.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Mark<'s> {
     pub options: &'s str,
     /// The names of methods: see [`WovenNames`](crate::WovenNames). `None` in a loaded module, whose rows do not change.
     pub names: Option<&'s [u8]>,
+    /// The descriptions of captured methods: see [`Descriptions`](crate::Descriptions).
+    pub descriptions: Option<&'s [u8]>,
 }
 
 impl<'s> Mark<'s> {
@@ -64,8 +67,9 @@ impl<'s> Mark<'s> {
             std::str::from_utf8(cursor.bytes(length as usize).ok()?).ok()
         };
         let (tool, options) = (text()?, text()?);
-        let names = cursor.rest().strip_prefix(&NAMES_PROPERTY).and_then(|names| names.get(size_of::<u32>()..));
-        let mark = Self { module_key, tool, options, names };
+        cursor.u16().ok()?;
+        let (names, descriptions) = (property(&mut cursor, "Names"), property(&mut cursor, "Descriptions"));
+        let mark = Self { module_key, tool, options, names, descriptions };
         (mark.to_blob() == blob).then_some(mark)
     }
 
@@ -77,16 +81,27 @@ impl<'s> Mark<'s> {
             ecma335::cursor::put_compressed_u32(&mut blob, text.len() as u32);
             blob.extend_from_slice(text.as_bytes());
         }
-        match self.names {
-            None => blob.extend_from_slice(&[0, 0]),
-            Some(names) => {
-                blob.extend_from_slice(&NAMES_PROPERTY);
-                blob.extend_from_slice(&(names.len() as u32).to_le_bytes());
-                blob.extend_from_slice(names);
-            }
+        let properties = [("Names", self.names), ("Descriptions", self.descriptions)];
+        let properties = || properties.iter().filter_map(|(name, bytes)| Some((name, (*bytes)?)));
+        blob.extend_from_slice(&(properties().count() as u16).to_le_bytes());
+        for (name, bytes) in properties() {
+            blob.extend_from_slice(&BYTES_PROPERTY);
+            blob.push(name.len() as u8);
+            blob.extend_from_slice(name.as_bytes());
+            blob.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            blob.extend_from_slice(bytes);
         }
         blob
     }
+}
+
+/// The value of a property, if it comes next.
+fn property<'s>(cursor: &mut Cursor<'s>, name: &str) -> Option<&'s [u8]> {
+    let value = cursor.rest().strip_prefix(&BYTES_PROPERTY)?.strip_prefix(&[name.len() as u8])?.strip_prefix(name.as_bytes())?;
+    let length = u32::from_le_bytes(*value.first_chunk()?) as usize;
+    let bytes = value.get(size_of::<u32>()..)?.get(..length)?;
+    cursor.bytes(BYTES_PROPERTY.len() + 1 + name.len() + size_of::<u32>() + length).ok()?;
+    Some(bytes)
 }
 
 /// The first part of a module's method ids: 40 bits of a hash over all data that its row numbers depend on.

@@ -3,6 +3,7 @@
 pub(crate) mod call_sites;
 pub(crate) mod capture;
 pub(crate) mod captured;
+pub(crate) mod description;
 pub mod hook_method;
 pub(crate) mod hook_values;
 pub(crate) mod hooks;

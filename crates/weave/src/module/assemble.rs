@@ -6,11 +6,11 @@ use ecma335::{
     Additions, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
     Rid, Rva, Segments, Token,
     image::Precompiled,
-    schema::{File, MethodDef},
+    schema::{File, MethodDef, Module},
     tables::RowCounts,
 };
 use ilrewrite::Shape;
-use names::{Mark, WovenNames, module_key};
+use names::{Descriptions, Mark, WovenNames, module_key};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -29,12 +29,15 @@ use crate::{
         strong_name,
         woven::Woven,
     },
-    probes::{call_sites::CallTarget, tracker::ModuleTokens as _},
+    probes::{call_sites::CallTarget, description::describe, hook_values::HookContext, tracker::ModuleTokens as _},
     select::{
         method_options::{MethodOptions, OptionsByMethod},
         reason::Reason,
     },
 };
+
+/// The bytes that the descriptions of captured methods may take in a small module.
+const MIN_DESCRIPTION_ROOM: usize = 1 << 20;
 
 /// The decision for one method.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,7 +144,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::from_error`](crate::Refusal::from_error).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, words, calls, has_id, mut merged, mut debug, pdb, .. } = self;
+        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, mut merged, mut debug, pdb } =
+            self;
         if merged.bodies.is_empty() {
             return unchanged(image, metadata, module_key, merged.methods);
         }
@@ -152,7 +156,15 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 WovenNames::write(metadata, &has_id, &named, weaving.options.names, image.bytes().len())
             });
             let names = names.transpose()?;
-            let mark = Mark { module_key, tool: weaving.tool, options: &words, names: names.as_deref() };
+            let captured = merged.bodies.iter().map(|(rid, _)| *rid).filter(|rid| options_by_method.get(*rid).capture.0.calls);
+            let descriptions = descriptions(image, metadata, captured)?;
+            let mark = Mark {
+                module_key,
+                tool: weaving.tool,
+                options: &words,
+                names: names.as_deref(),
+                descriptions: descriptions.as_deref(),
+            };
             merged.tokens.mark(constructor, &mark.to_blob())?;
         }
         let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
@@ -186,6 +198,21 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         }
         Ok(Woven { file: file.into_segments(), bodies, methods, calls, additions, module_key, mvid, pdb, notes })
     }
+}
+
+/// The descriptions of captured methods for the mark.
+fn descriptions(
+    image: &Image<'_>,
+    metadata: &Metadata<'_>,
+    captured: impl Iterator<Item = Rid<MethodDef>>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let module: Module = metadata.row(Rid::new(1))?;
+    let mut descriptions = Descriptions::new(&metadata.name(module.name)?, image.bytes().len().max(MIN_DESCRIPTION_ROOM));
+    let context = HookContext::new(metadata);
+    let mut captured: Vec<_> = captured.collect();
+    captured.sort();
+    captured.into_iter().for_each(|rid| describe(&context, rid, &mut descriptions));
+    Ok(descriptions.to_bytes())
 }
 
 /// A module in which no method was woven.

@@ -50,7 +50,8 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
         return Ok(None);
     }
     let module_key = module_key(metadata)?;
-    let mark = Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string(), names: None }.to_blob();
+    let mark =
+        Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string(), names: None, descriptions: None }.to_blob();
     // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());

@@ -34,12 +34,18 @@ pub enum Refusal {
     Precompiled,
     /// A dangling reference would point to metadata that weaving adds. Only weaving detects this: see [`Refusal::from_error`].
     Dangling(Place),
+    /// The instrumented file would pass this limit of the format. Only weaving detects this: see [`Refusal::from_error`].
+    Limit(&'static str),
 }
 
 impl Refusal {
     /// The refusal that an error of weaving stands for, if it does.
     pub fn from_error(error: &Error) -> Option<Self> {
-        if let ErrorKind::Dangling(place) = error.kind() { Some(Self::Dangling(*place)) } else { None }
+        match error.kind() {
+            ErrorKind::Dangling(place) => Some(Self::Dangling(*place)),
+            ErrorKind::Limit(limit) => Some(Self::Limit(limit)),
+            _ => None,
+        }
     }
 
     /// The stable identifier of the refusal, for scripts.
@@ -54,6 +60,7 @@ impl Refusal {
             Self::TypeParameters => "type-parameters",
             Self::Precompiled => "precompiled",
             Self::Dangling(_) => "dangling-reference",
+            Self::Limit(_) => "limit",
         }
     }
 }
@@ -72,6 +79,9 @@ impl fmt::Display for Refusal {
             }
             Self::Dangling(place) => {
                 return write!(f, "{place} leads to what it has not got, and rows that instrumentation adds would be taken for that");
+            }
+            Self::Limit(limit) => {
+                return write!(f, "instrumented, it would pass a limit ({limit}): instrument fewer of its methods (--include, --exclude)");
             }
             Self::NoManifest => "it is a module of an assembly of several, and --embed puts the tracker into whole assemblies",
             Self::TrackerNeeds => "the tracker refers to it, so --embed cannot put the tracker into it: instrument it without --embed",

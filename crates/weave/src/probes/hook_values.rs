@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::OnceLock};
 use ecma335::{
     Cursor, FullNames, Metadata, Rid, Table, Token,
     element::ElementType,
-    schema::{CustomAttribute, Field, GenericParam, MethodDef, Param, TypeDef, TypeDefOrRef, TypeRef},
+    schema::{AssemblyRef, CustomAttribute, Field, GenericParam, MethodDef, Param, TypeDef, TypeDefOrRef, TypeRef},
     signature::{MethodSig, Signature, TypeSig, outline::MethodShape},
 };
 use ilrewrite::{AssemblyName, LeaveMode, Load, Returned, TokenRequest, TypeName, TypeToken, Value, rewrite::effective_return};
@@ -60,6 +60,11 @@ const BOXABLE: &[(&str, &[&str])] = &[
     ("System.Threading", &["CancellationToken"]),
     ("System.Threading.Tasks", &["TaskStatus", "ValueTask", "ValueTask`1"]),
 ];
+/// Types of the core library that modules refer to, the most frequent first. A module of structs alone does not refer to
+/// `System.Object`.
+const CORE_TYPES: [&str; 6] = ["Object", "ValueType", "Enum", "MulticastDelegate", "Attribute", "Exception"];
+/// The assemblies that are the core library for a module. They are found by name in a module without a reference to a core type.
+const CORE_LIBRARIES: [&str; 4] = ["mscorlib", "System.Runtime", "netstandard", "System.Private.CoreLib"];
 const BY_REF_LIKE: &str = "System.Runtime.CompilerServices.IsByRefLikeAttribute";
 
 /// The facts about a module's types that hooks need. They are found at their first use.
@@ -70,7 +75,7 @@ pub(crate) struct HookContext<'a, 'm> {
 }
 
 struct Types {
-    /// The assembly from which this module references `System.Object`.
+    /// The assembly from which this module references [`CORE_TYPES`].
     core: Option<AssemblyName>,
     /// The rows of value types that can be boxed.
     boxable: HashSet<Token>,
@@ -171,15 +176,8 @@ impl<'a, 'm> HookContext<'a, 'm> {
 impl Types {
     fn find(metadata: &Metadata<'_>) -> Self {
         let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
-        let mut types = Self { core: None, boxable: HashSet::new(), by_ref_like_parameters: HashSet::new() };
+        let mut types = Self { core: core_library(metadata), boxable: HashSet::new(), by_ref_like_parameters: HashSet::new() };
         for (rid, row) in metadata.tables.rows::<TypeRef>() {
-            let scope = row.resolution_scope.token().and_then(Token::rid_in);
-            if let (None, Some(scope)) = (&types.core, scope)
-                && is(row.namespace, "System")
-                && is(row.name, "Object")
-            {
-                types.core = AssemblyName::referred(metadata, scope);
-            }
             let namespace = BOXABLE.iter().find(|(namespace, _)| is(row.namespace, namespace));
             if namespace.is_some_and(|(_, names)| names.iter().any(|name| is(row.name, name))) {
                 types.boxable.insert(Token::new(Table::TypeRef, rid.get()));
@@ -209,6 +207,20 @@ impl Types {
         types.by_ref_like_parameters = parameters.map(|row| (row.owner.token(), row.number)).collect();
         types
     }
+}
+
+/// The assembly from which a module references the types of the core library.
+fn core_library(metadata: &Metadata<'_>) -> Option<AssemblyName> {
+    let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
+    let core_type = |(_, row): (_, TypeRef)| {
+        let assembly = row.resolution_scope.token().and_then(Token::rid_in::<AssemblyRef>)?;
+        let rank = CORE_TYPES.iter().position(|name| is(row.name, name)).filter(|_| is(row.namespace, "System"))?;
+        Some((rank, assembly))
+    };
+    let by_type = metadata.tables.rows::<TypeRef>().filter_map(core_type).min_by_key(|(rank, _)| *rank).map(|(_, rid)| rid);
+    let mut references = metadata.tables.rows::<AssemblyRef>();
+    let by_name = || references.find(|(_, row)| CORE_LIBRARIES.iter().any(|name| is(row.name, name))).map(|(rid, _)| rid);
+    AssemblyName::referred(metadata, by_type.or_else(by_name)?)
 }
 
 /// The declaring type of a method.
