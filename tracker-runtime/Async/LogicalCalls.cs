@@ -299,7 +299,9 @@ namespace Ilinst
         {
             CallNode* caller = (CallNode*)tree->Current;
             int kind = 0;
-            if ((long)caller == tree->Root && call != null)
+            // Below an open call it is the caller's: DisposeAsync of an async iterator runs a step without a kickoff.
+            bool isLost = (long)caller == tree->Root;
+            if (isLost && call != null)
             {
                 CallNode* below = PathHere(tree, call, 0);
                 caller = below != null ? below : caller;
@@ -315,7 +317,7 @@ namespace Ilinst
             {
                 return IntPtr.Zero;
             }
-            node->Flags |= NodeFlags.FlowLost;
+            node->Flags |= isLost ? NodeFlags.FlowLost : 0;
             ((AsyncRecord*)node->Async)->Steps++;
             return Frames.Enter(tree, node, kind, Frames.Layer(tree));
         }

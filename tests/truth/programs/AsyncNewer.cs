@@ -30,6 +30,18 @@ static class Program
         }
         // Asked for each item, and once to find that there are no more: then nothing passes.
         Done("Program::Items", 2 * (5 + 1), 2 * 5 * (4 + 15 + 3), 2 * 5 * 7, 0, 2 * 5 * 7);
+        for (int turn = 0; turn < 2; turn++)
+        {
+            await foreach (int item in Endless())
+            {
+                if (item == 2)
+                {
+                    break;
+                }
+            }
+        }
+        // What runs when it is left is the caller's call of DisposeAsync.
+        Done("Program::Endless", 2 * 3, 2 * 3 * (15 + 3), 2 * (3 * 3 + 5), 0, 2 * (3 * 3 + 5));
     }
 
     /// <summary>Times are in milliseconds.</summary>
@@ -62,6 +74,24 @@ static class Program
             await VirtualClock.Delay(15);
             Cpu(3);
             yield return i;
+        }
+    }
+
+    static async IAsyncEnumerable<int> Endless()
+    {
+        int next = 0;
+        try
+        {
+            while (true)
+            {
+                await VirtualClock.Delay(15);
+                Cpu(3);
+                yield return next++;
+            }
+        }
+        finally
+        {
+            Cpu(5);
         }
     }
 
