@@ -16,6 +16,7 @@ use std::{
 
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, Table,
+    image::DirectoryKind,
     schema::{
         AssemblyRef, CustomDebugInformation, Document, ImportScope, LocalScope, LocalVariable, MethodDebugInformation,
         MethodSemantics,
@@ -303,6 +304,8 @@ fn what_only_the_loader_sees_is_told_apart() {
         ("an imported library", library, "imports"),
         ("the entry point", optional + ENTRY_POINT, "native entry point"),
         ("a section's flags", optional + OPTIONAL_HEADER + SECTION_FLAGS, "sections"),
+        ("the DOS header", 2, "DOS stub"),
+        ("the DOS stub", 0x50, "DOS stub"),
     ] {
         let mut changed = file.clone();
         changed[place] ^= 4;
@@ -314,6 +317,57 @@ fn what_only_the_loader_sees_is_told_apart() {
         fs::write(&after, &changed).expect("it can be written");
         let (out, errors, code) = said(&only_probes(&before, &after, false));
         assert!(code == Some(1) && out.contains(&format!("{word}: ")), "{what}: exit {code:?}\n{out}{errors}");
+    }
+}
+
+/// The same without an original to weave again.
+#[test]
+fn changes_of_headers_are_shown_for_any_two_files() {
+    const SECTION_FLAGS: usize = 36;
+    let folder = scratch("diff-headers");
+    let optional = |file: &[u8]| file[0x3C] as usize + 24;
+    let changed = |change: &dyn Fn(&mut [u8])| against_changed(&folder, |bytes, _| change(bytes), &[]);
+    let relocation = |file: &[u8]| {
+        let image = Image::parse(file).expect("it is an assembly");
+        image.offset_of(image.directory(DirectoryKind::BaseRelocation).rva).expect("it has one").0 as usize + 8
+    };
+    for (what, change, word) in [
+        (
+            "section flags",
+            &(|file: &mut [u8]| file[optional(file) + 224 + SECTION_FLAGS + 3] ^= 0x80) as &dyn Fn(&mut [u8]),
+            "sections",
+        ),
+        ("DOS stub", &|file: &mut [u8]| file[0x60] ^= 1, "DOS stub"),
+        ("a relocation's place", &|file: &mut [u8]| file[relocation(file)] ^= 4, "base relocations"),
+        ("a relocation's type", &|file: &mut [u8]| file[relocation(file) + 1] ^= 0x10, "base relocations"),
+    ] {
+        let (out, code) = changed(change);
+        assert!(code == Some(1) && out.contains(&format!("\n+{word}: ")), "{what}: {code:?}\n{out}");
+    }
+}
+
+/// A link to a file is compared as that file, and other links are reported.
+#[test]
+fn links_in_folders_are_followed_or_reported() {
+    let folder = scratch("diff-links");
+    let [old, new] = ["old", "new"].map(|name| folder.join(name));
+    let assembly = sample("orders").join("orders.exe");
+    for side in [&old, &new] {
+        fs::create_dir_all(side).expect("it can be made");
+        fs::copy(&assembly, side.join("orders.exe")).expect("it can be copied");
+    }
+    fs::copy(&assembly, new.join("within.exe")).expect("it can be copied");
+    let diff = || said(&ilinst().arg("diff").args([&old, &new]).output().expect("ilinst runs"));
+    let link = |target: &Path, name: &str| std::os::unix::fs::symlink(target, old.join(name)).expect("a link can be made");
+    link(Path::new("orders.exe"), "within.exe");
+    assert_eq!(diff(), (String::new(), String::new(), Some(0)));
+    link(&assembly, "beyond.exe");
+    link(Path::new("nothing"), "lost.dll");
+    link(&new, "folder");
+    let (out, errors, code) = diff();
+    assert!(code == Some(1) && out.lines().count() == 1 && out.contains("beyond.exe"), "{out}");
+    for (name, why) in [("lost.dll", "it leads to no file"), ("folder", "it leads to a folder")] {
+        assert!(errors.contains(&format!("{name}: link not followed: {why}")), "{errors}");
     }
 }
 

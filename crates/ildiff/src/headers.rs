@@ -38,10 +38,9 @@ pub(crate) fn compare(
         }
     }
     if original.is_none() {
-        // The division into sections is a choice of the writer, not content.
-        for headers in [&mut old_headers, &mut new_headers] {
-            headers.remove(native::SECTIONS);
-        }
+        // The division into sections is a choice of the writer, not content. The flags of a section that both have are content.
+        old_headers.insert(native::SECTIONS, native::sections(old.image, Some(new.image)));
+        new_headers.insert(native::SECTIONS, native::sections(new.image, Some(old.image)));
     }
     if let Some((original, is_same)) = original {
         hide(original.image, (old, &old_headers), (new, &mut new_headers));
@@ -117,7 +116,6 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     headers.insert("stack", format!("{:#x} bytes", image.stack_reserve()));
     headers.insert("native exports", format!("{} bytes", size(DirectoryKind::Export)));
     headers.insert("native unwind table", format!("{} bytes", size(DirectoryKind::Exception)));
-    headers.insert("base relocations", if size(DirectoryKind::BaseRelocation) == 0 { "none" } else { "some" }.into());
     headers.insert("Authenticode", if size(DirectoryKind::Certificate) == 0 { "not signed" } else { "signed" }.into());
     let entries = DebugEntry::read_all(image).unwrap_or_default();
     let (pdb, others): (Vec<&DebugEntry<'_>>, Vec<_>) = entries.iter().partition(|entry| is_of_pdb(entry.kind));

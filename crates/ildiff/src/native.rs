@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use ecma335::{
-    Cursor, Image, Result, Rva,
-    image::{Directory, DirectoryKind},
+    Cursor, FileOffset, Image, Result, Rva,
+    image::{Directory, DirectoryKind, Section},
 };
 
 use super::digest::digest;
@@ -20,16 +20,17 @@ const MOST_NAME: usize = 1024;
 /// The flag of an import by ordinal.
 const BY_NUMBER: u64 = 1 << 63;
 
+/// The jump to the loader at the entry point of an IL-only image, up to its address.
+const JUMP: [u8; 2] = [0xFF, 0x25];
+
 /// Adds these headers as text, by name.
 pub(crate) fn headers(image: &Image<'_>, headers: &mut BTreeMap<&'static str, String>) {
-    let sections = image.sections().iter().map(|section| {
-        let name = String::from_utf8_lossy(&section.name);
-        format!("{} {:#010x}", one_line(name.trim_end_matches('\0')), section.characteristics)
-    });
-    headers.insert(SECTIONS, sections.collect::<Vec<_>>().join(", "));
+    headers.insert(SECTIONS, sections(image, None));
+    headers.insert("DOS stub", dos_stub(image));
+    headers.insert("base relocations", relocations(image));
     headers.insert("native entry point", entry_point(image));
-    let import = Layout { size: 20, lookup: 0, name: 12, thunk: 16 };
-    let delay = Layout { size: 32, lookup: 16, name: 4, thunk: 12 };
+    let import = Layout { size: 20, lookup: 0, name: 12, thunk: 16, attributes: None };
+    let delay = Layout { size: 32, lookup: 16, name: 4, thunk: 12, attributes: Some(0) };
     for (word, kind, layout) in
         [("imports", DirectoryKind::Import, import), ("delayed imports", DirectoryKind::DelayImport, delay)]
     {
@@ -61,9 +62,62 @@ pub(crate) fn headers(image: &Image<'_>, headers: &mut BTreeMap<&'static str, St
     }
 }
 
+/// The names and flags of sections, of those alone whose names another image has too if there is one.
+pub(crate) fn sections(image: &Image<'_>, other: Option<&Image<'_>>) -> String {
+    let is_shared = |section: &&Section| other.is_none_or(|other| other.sections().iter().any(|it| it.name == section.name));
+    let text = |section: &Section| {
+        let name = String::from_utf8_lossy(&section.name);
+        format!("{} {:#010x}", one_line(name.trim_end_matches('\0')), section.characteristics)
+    };
+    image.sections().iter().filter(is_shared).map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// The bytes before the PE header, without their number.
+fn dos_stub(image: &Image<'_>) -> String {
+    const PE_OFFSET: usize = 0x3C;
+    let bytes = image.bytes();
+    let word = bytes.get(PE_OFFSET..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_le_bytes(*word));
+    let stub = bytes.get(PE_OFFSET + size_of::<u32>()..word as usize).unwrap_or_default();
+    digest(&[bytes.get(..PE_OFFSET).unwrap_or_default(), stub].concat())
+}
+
+/// The addresses that the loader adjusts. An IL-only image has one in the jump at its entry point, wherever that is.
+fn relocations(image: &Image<'_>) -> String {
+    let directory = image.directory(DirectoryKind::BaseRelocation);
+    if directory.size == 0 {
+        return "none".into();
+    }
+    if !image.is_il_only() {
+        return digest(image.bytes_at(directory));
+    }
+    let mut places = Vec::new();
+    let end = read_relocations(image.bytes_at(directory), image.entry_point(), &mut places);
+    places.extend(end.err().map(|error| one_line(error.kind())));
+    places.join(", ")
+}
+
+fn read_relocations(table: &[u8], entry_point: Rva, places: &mut Vec<String>) -> Result<()> {
+    const BLOCK_HEADER: usize = 8;
+    /// An entry that fills up its block.
+    const PADDING: u16 = 0;
+    let mut cursor = Cursor::new(table, FileOffset(0));
+    while !cursor.is_empty() {
+        let (page, size) = (cursor.u32()?, cursor.u32()? as usize);
+        for entry in cursor.bytes(size.saturating_sub(BLOCK_HEADER))?.chunks_exact(2) {
+            let entry = u16::from_le_bytes([entry[0], entry[1]]);
+            let (kind, rva) = (entry >> 12, page.wrapping_add(u32::from(entry & 0xFFF)));
+            match rva {
+                _ if kind == PADDING => {}
+                rva if rva == entry_point.0.wrapping_add(JUMP.len() as u32) => places.push(format!("type {kind} in the jump")),
+                rva => places.push(format!("type {kind} at {}", Rva(rva))),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// In an IL-only image, the entry point is a jump to the loader. Its address does not matter.
 fn entry_point(image: &Image<'_>) -> String {
-    const JUMP: [u8; 2] = [0xFF, 0x25];
     let rva = image.entry_point();
     if rva.0 == 0 {
         return "none".into();
@@ -85,6 +139,8 @@ struct Layout {
     name: usize,
     /// The RVA of the functions, if `lookup` is zero.
     thunk: usize,
+    /// Flags.
+    attributes: Option<usize>,
 }
 
 /// `mscoree.dll: _CorDllMain`
@@ -96,7 +152,10 @@ fn imports(image: &Image<'_>, directory: Directory, layout: &Layout, names: &mut
         if field(layout.name) == 0 {
             return Ok(());
         }
-        let library = text(image, field(layout.name))?;
+        let mut library = text(image, field(layout.name))?;
+        if let Some(attributes) = layout.attributes {
+            library += &format!(" ({:#x})", field(attributes));
+        }
         let lookup = [layout.lookup, layout.thunk].into_iter().map(field).find(|rva| *rva != 0).unwrap_or_default();
         let mut functions = image.cursor_at(Rva(lookup))?;
         loop {

@@ -22,7 +22,7 @@ use weave::Pattern;
 use crate::{
     colours::colour_il,
     failure::{Failure, printed},
-    inputs::{Assembly, assemblies, may_be_many},
+    inputs::{Assembly, Links, assemblies, may_be_many},
     interrupt::clean_up_when_asked_to_end,
     terminal::{Terminal, complain, print_json},
 };
@@ -120,7 +120,7 @@ The ilasm of Mono or of .NET assembles the text. Parts that it cannot assemble a
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let files = assemblies(&self.inputs)?;
+        let files = assemblies(&self.inputs, Links::LeadingOut)?;
         let are_many = may_be_many(&self.inputs);
         if are_many && self.pdb.is_some() {
             return Err(Failure::usage("--pdb: it is of one assembly, and there may be several").into());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::instrument::{Input, files_below, is_link_out, read_assembly};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, terminal::complain};
 
 /// An assembly, and its path below the folder that was named; its name alone, if it was named itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,11 +13,21 @@ pub(crate) struct Assembly {
     pub(crate) below: PathBuf,
 }
 
-/// The files that are named, and the assemblies of folders, in the order of their names.
+/// The links in a folder that are listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Links {
+    /// Those to files elsewhere. Other links lead to files that are listed anyway.
+    LeadingOut,
+    /// All to files.
+    All,
+}
+
+/// The files that are named, and the assemblies of folders, in the order of their names. Links to folders are not followed, and
+/// reported, as are links to no file.
 ///
 /// # Errors
 /// If a folder cannot be read, or has none.
-pub(crate) fn assemblies(inputs: &[PathBuf]) -> Result<Vec<Assembly>, Failure> {
+pub(crate) fn assemblies(inputs: &[PathBuf], links: Links) -> Result<Vec<Assembly>, Failure> {
     let mut assemblies = Vec::new();
     for input in inputs {
         if !input.is_dir() {
@@ -25,8 +35,12 @@ pub(crate) fn assemblies(inputs: &[PathBuf]) -> Result<Vec<Assembly>, Failure> {
             continue;
         }
         let before = assemblies.len();
-        // A link within the folder leads to a file that is listed anyway.
-        let is_listed = |path: &PathBuf| !path.is_symlink() || is_link_out(input, path);
+        let is_listed = |path: &PathBuf| match path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            true if path.is_dir() => report_link(path, "it leads to a folder: name that too, if it belongs here"),
+            true if !path.exists() && has_extension(path) => report_link(path, "it leads to no file"),
+            true => links == Links::All || is_link_out(input, path),
+            false => true,
+        };
         let files = files_below(input)?.into_iter().filter(|path| is_listed(path) && is_assembly(path));
         assemblies.extend(files.map(|path| Assembly { below: path.strip_prefix(input).unwrap_or(&path).to_owned(), path }));
         if assemblies.len() == before {
@@ -41,8 +55,17 @@ pub(crate) fn may_be_many(inputs: &[PathBuf]) -> bool {
     inputs.len() > 1 || inputs.iter().any(|input| input.is_dir())
 }
 
-fn is_assembly(path: &Path) -> bool {
+/// Reports a link that is not followed.
+fn report_link(link: &Path, why: &str) -> bool {
+    complain(format_args!("{}: link not followed: {why}", link.display()));
+    false
+}
+
+fn has_extension(path: &Path) -> bool {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let may_be = extension.is_some_and(|extension| ["dll", "exe", "netmodule"].contains(&&*extension));
-    may_be && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
+    extension.is_some_and(|extension| ["dll", "exe", "netmodule"].contains(&&*extension))
+}
+
+fn is_assembly(path: &Path) -> bool {
+    has_extension(path) && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
 }

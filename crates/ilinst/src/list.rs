@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     arguments::SelectionArgs,
-    inputs::{assemblies, may_be_many},
+    inputs::{Links, assemblies, may_be_many},
     terminal::{Terminal, print_json},
 };
 
@@ -102,7 +102,7 @@ impl From<Sort> for list::Sort {
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let tracker = Tracker::read(TRACKER)?;
-        let files = assemblies(&self.inputs)?;
+        let files = assemblies(&self.inputs, Links::LeadingOut)?;
         let are_many = may_be_many(&self.inputs);
         if self.json {
             let mut values = Vec::new();

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::{
     arguments::limit_threads,
     failure::{EXIT_BAD_INPUT, EXIT_FINDINGS, Failure, printed},
-    inputs::{Assembly, assemblies, may_be_many},
+    inputs::{Assembly, Links, assemblies, may_be_many},
     terminal::{Terminal, complain},
     verify::{
         output::{Checked, Layout},
@@ -92,7 +92,7 @@ impl Opts {
             );
         }
         limit_threads(self.threads)?;
-        let files = assemblies(&self.inputs)?;
+        let files = assemblies(&self.inputs, Links::LeadingOut)?;
         let mut checked = Vec::new();
         let mut is_unreadable = false;
         for outcome in self.check_all(&files) {

@@ -13,7 +13,10 @@ use std::{
 use ::instrument::Input;
 use zip::ZipArchive;
 
-use crate::{failure::Failure, inputs::assemblies};
+use crate::{
+    failure::Failure,
+    inputs::{Links, assemblies},
+};
 
 /// No assembly of a package may be larger, in bytes: two of them are in memory at a time.
 const LARGEST: u64 = 256 << 20;
@@ -129,7 +132,7 @@ fn trouble(package: &Path, error: &dyn std::fmt::Display) -> Failure {
 /// The assemblies in a folder or package, by their paths there.
 fn inside(path: &Path) -> Result<BTreeMap<PathBuf, Source>, Failure> {
     if !is_package(path) {
-        let files = assemblies(&[path.to_owned()])?.into_iter();
+        let files = assemblies(&[path.to_owned()], Links::All)?.into_iter();
         return Ok(files.map(|each| (each.below, Source::file(&each.path))).collect());
     }
     let mut archive = open(path)?;
