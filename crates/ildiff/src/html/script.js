@@ -8,15 +8,69 @@ const OPEN_TYPES = 3;
 const OPEN_CHANGES = 12;
 const REST = 'Assembly';
 
-/** Types in order, each with its changes; what belongs to no type is the last. */
-const types = data.types.map(([name, words]) => ({ name, words, changes: [], section: null }));
-const rest = { name: REST, words: '', changes: [], section: null };
+function newType(name, words) {
+  return { name, words, changes: [], generated: 0, section: null };
+}
+
+/** The types as they are compared, and the changes that belong to no type. */
+const compared = data.types.map(([name, words]) => newType(name, words));
+const rest = newType(REST, '');
 for (const [place, kind, name, newName, word, added, removed, hunks] of data.changes) {
-  const type = place === null ? rest : types[place];
+  const type = place === null ? rest : compared[place];
   type.changes.push({ kind, name, newName, word, added, removed, hunks });
 }
+
+function count(number, word) {
+  return number === 1 ? `1 ${word}` : `${number} ${word}s`;
+}
+
+/** The type that a compiler-generated type is nested in, or null for other types. */
+function enclosing(name) {
+  const at = name.indexOf("/'<");
+  return at < 0 ? null : name.slice(0, at);
+}
+
+/** The method that a name was generated for, as in `'<Load>d__5'` and `'<Load>b__0'`. */
+function methodOf(name) {
+  return /<(\w[^<>]*)>/.exec(name.slice(name.indexOf("'<") + 1))?.[1] ?? null;
+}
+
+/** Puts the changes of a compiler-generated type behind those of its methods in the type that encloses it. */
+function moveInto(type, generated) {
+  for (const change of generated.changes) {
+    const method = methodOf(generated.name) ?? methodOf(change.name.slice(change.name.indexOf('::')));
+    const isOfMethod = (other) => method !== null && (other.name.includes(`::${method}(`) || other.method === method);
+    const at = type.changes.findLastIndex(isOfMethod);
+    type.changes.splice(at < 0 ? type.changes.length : at + 1, 0, { ...change, method });
+    type.generated += 1;
+  }
+}
+
+/** The listed types in order. What belongs to no type is the last. */
+const types = [];
+const byName = new Map();
+function listed(name, words) {
+  if (!byName.has(name)) {
+    byName.set(name, newType(name, words));
+    types.push(byName.get(name));
+  }
+  return byName.get(name);
+}
+for (const type of compared) {
+  if (enclosing(type.name) !== null) continue;
+  byName.set(type.name, type);
+  types.push(type);
+}
+for (const type of compared) {
+  const outer = enclosing(type.name);
+  if (outer !== null) moveInto(listed(outer, ''), type);
+}
+for (const type of types.filter((each) => each.generated > 0)) {
+  const words = count(type.generated, 'change') + ' of compiler-generated types';
+  type.words = type.words === '' ? words : `${type.words}, ${words}`;
+}
 if (rest.changes.length > 0) {
-  rest.words = rest.changes.length === 1 ? '1 change' : `${rest.changes.length} changes`;
+  rest.words = count(rest.changes.length, 'change');
   types.push(rest);
 }
 
@@ -124,7 +178,8 @@ function typeElement(type, place) {
   const details = element('details', { class: 'type' }, summary);
   lazy(details, () => details.append(...type.changes.map(changeElement)));
   type.section = element('section', { id: `t${place}` }, details);
-  type.entry = element('li', {}, element('a', { href: `#t${place}`, title: `${type.name}: ${type.words}` }, type.name));
+  const link = element('a', { href: `#t${place}`, title: `${type.name}: ${type.words}` }, element('bdi', {}, type.name));
+  type.entry = element('li', {}, link, element('span', { class: 'k' }, String(type.changes.length)));
   type.text = [type.name, ...type.changes.flatMap((change) => [change.name, change.newName ?? ''])].join('\n').toLowerCase();
   return type.section;
 }
