@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use names::{MethodId, is_compiler_generated, source_name, written_member, written_type};
 
-use crate::model::{CallTree, Function, Module, Node, Profile, SampleType, ThreadName};
+use crate::model::{CallTree, Function, Mode, Module, Node, Profile, SampleType, ThreadName};
 
 /// The most thread names shown for a shared tree.
 const NAMES_SHOWN: usize = 3;
@@ -51,13 +51,14 @@ impl Profile {
         }
     }
 
-    /// Removes compiler-generated methods without a body in the source, and adds their time to their callers.
+    /// Removes compiler-generated methods without a body in the source, and adds their time to their callers. A profile of
+    /// counts has neither times nor callers.
     pub fn fold_generated(&mut self) {
         let generated: Vec<bool> = self.functions.iter().map(Function::is_generated).collect();
         if generated.contains(&true) {
             let is_kept: Vec<bool> = self.sample_types.iter().map(|measured| KEPT.contains(measured)).collect();
             for tree in &mut self.trees {
-                *tree = tree.without(&generated, &is_kept);
+                *tree = tree.without(&generated, &is_kept, self.mode != Mode::Count);
             }
         }
     }
@@ -68,14 +69,20 @@ const KEPT: [SampleType; 6] =
     [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::UNCERTAINTY, SampleType::CPU, SampleType::SAMPLES];
 
 impl CallTree {
-    /// Returns the tree without these functions, if they have callers. Their time and their callees move to the caller.
-    fn without(&self, left_out: &[bool], is_kept: &[bool]) -> Self {
+    /// Returns the tree without these functions. Their time and their callees move to the caller. Without a caller they stay if
+    /// `keeps_roots` is set.
+    fn without(&self, left_out: &[bool], is_kept: &[bool], keeps_roots: bool) -> Self {
         let mut kept = Self { values: vec![Vec::new(); self.values.len()], nodes: Vec::new(), notes: Vec::new(), ..self.clone() };
         // The new node of each node.
-        let mut places: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        let mut places: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
         for (index, node) in self.nodes.iter().enumerate() {
-            let caller = node.caller.and_then(|caller| places.get(caller).copied());
-            let into = caller.filter(|_| left_out.get(node.function) == Some(&true));
+            let caller = node.caller.and_then(|caller| places.get(caller).copied().flatten());
+            let is_left_out = left_out.get(node.function) == Some(&true);
+            if is_left_out && caller.is_none() && !keeps_roots {
+                places.push(None);
+                continue;
+            }
+            let into = caller.filter(|_| is_left_out);
             let place = into.unwrap_or_else(|| {
                 kept.nodes.push(Node { caller, ..*node });
                 kept.notes.push(self.notes.get(index).copied().unwrap_or_default());
@@ -88,7 +95,7 @@ impl CallTree {
                     *sum = sum.saturating_add(*value);
                 }
             }
-            places.push(place);
+            places.push(Some(place));
         }
         kept
     }
