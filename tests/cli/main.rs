@@ -8,6 +8,7 @@
 //!
 //! `{samples}`, `{tmp}` and `{tracker}` stand for folders. Times and process ids are replaced, since they vary.
 
+mod browser;
 mod codes;
 mod config;
 mod crafted;

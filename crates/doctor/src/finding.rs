@@ -43,6 +43,8 @@ pub enum Code {
     OtherTracker,
     /// The .NET that the program brings with it lacks what the tracker needs.
     TrackerUnfit,
+    /// Browsers refuse the file: it is not the one whose hash is in the list of the published program.
+    OtherHashListed,
     /// The program loaded another file of the same name.
     OtherFileLoaded,
     /// The program loaded nothing that is woven.

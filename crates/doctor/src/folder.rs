@@ -10,7 +10,7 @@ use ecma335::{
     Image, Metadata,
     schema::{MethodDef, TypeDef},
 };
-use instrument::{BundledFile, Input, NativeProgram, TRACKER, TRACKER_FILE, bundled_files, deps_json};
+use instrument::{BundledFile, Input, NativeProgram, TRACKER, TRACKER_FILE, browser, bundled_files, deps_json};
 use names::Mark;
 use sha2::{Digest as _, Sha256};
 
@@ -81,7 +81,10 @@ impl Folder {
         folder.look_for_tracker();
         if folder.woven.is_empty() && folder.native.is_empty() && folder.findings.is_empty() {
             let (what, advice) = match folder.others {
-                0 => ("no assembly is there".to_owned(), "name the folder that the program is started from".to_owned()),
+                0 => match browser::why_no_assembly(root) {
+                    Some(why) => (why, browser::IN_ITS_BUILD.to_owned()),
+                    None => ("no assembly is there".to_owned(), "name the folder that the program is started from".to_owned()),
+                },
                 others => {
                     let advice = format!("ilinst instrument {} -o woven/, and start woven/", root.display());
                     (format!("none of its {others} assemblies is instrumented"), advice)
@@ -124,6 +127,11 @@ impl Folder {
         };
         if path.file_name().is_some_and(|name| name == TRACKER_FILE) {
             return;
+        }
+        if let Some(listed) = browser::listed(path, &bytes).filter(|listed| !listed.has_hash) {
+            let list = listed.list.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let what = format!("{list} has another SHA-256 for it, so browsers do not load it");
+            self.find(Code::OtherHashListed, path, what, format!("publish again, and {}", browser::IN_ITS_BUILD));
         }
         let manifest = Manifest::beside(path);
         let mark = Mark::read(&metadata);

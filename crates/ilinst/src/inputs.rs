@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::instrument::{Input, files_below, is_link_out, read_assembly};
+use ::instrument::{Input, browser::why_no_assembly, files_below, is_link_out, read_assembly};
 
 use crate::{failure::Failure, terminal::complain};
 
@@ -44,7 +44,11 @@ pub(crate) fn assemblies(inputs: &[PathBuf], links: Links) -> Result<Vec<Assembl
         let files = files_below(input)?.into_iter().filter(|path| is_listed(path) && is_assembly(path));
         assemblies.extend(files.map(|path| Assembly { below: path.strip_prefix(input).unwrap_or(&path).to_owned(), path }));
         if assemblies.len() == before {
-            return Err(Failure::unreadable(format_args!("{}: no assembly in this folder", input.display())));
+            let folder = input.display();
+            return Err(match why_no_assembly(input) {
+                Some(why) => Failure::unreadable(format_args!("{folder}: {why}; name the folder of a build in its place")),
+                None => Failure::unreadable(format_args!("{folder}: no assembly in this folder")),
+            });
         }
     }
     Ok(assemblies)

@@ -17,6 +17,7 @@ use weave::{
 };
 
 use crate::{
+    browser,
     companions::{is_program, mdb_path, modules, references, settings},
     context::RunContext,
     deps_json::lists_that_name,
@@ -202,6 +203,11 @@ fn weave_assembly<'a>(job: &Job, context: &RunContext<'_>, assembly: &Assembly<'
         Err(error) => return not_woven(job, context, &error),
     };
     let has_woven = woven.methods.iter().any(std::result::Result::is_ok);
+    if let Some(listed) = has_woven.then(|| browser::listed(&job.input, bytes)).flatten() {
+        let (file, list) = (job.input.display(), file_name(&listed.list));
+        let text = format_args!("{file}: {list} has its SHA-256, and browsers load no other file; {}", browser::IN_ITS_BUILD);
+        return Err(Failure::refused(text));
+    }
     if has_woven && mdb_path(&job.input).is_file() {
         woven.notes.push(if context.request.is_in_place() { Note::MdbStale } else { Note::MdbLeftOut });
     }

@@ -23,6 +23,7 @@
 //! # Ok::<(), instrument::Failure>(())
 //! ```
 
+pub mod browser;
 mod bundle;
 mod bundled;
 mod companions;

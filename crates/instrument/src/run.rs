@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use weave::StrongNameKey;
 
 use crate::{
+    browser,
     companions::mdb_path,
     context::RunContext,
     deploy::deploy,
@@ -90,6 +91,12 @@ pub fn run(request: &Request, jobs: &[Job], options: &Options, progress: Progres
     let framework = leaves_framework.then(read);
     let (tracker, trackers, keys) = (&tracker, &trackers, &*keys);
     let context = RunContext { request, options, tracker, trackers, keys, framework, modules: Vec::new() };
+    if !jobs.iter().any(Job::may_be_an_assembly)
+        && let Some((folder, _)) = request.roots()
+        && let Some(why) = browser::why_no_assembly(folder)
+    {
+        return Err(Failure::refused(format_args!("{}: {why}; {}", folder.display(), browser::IN_ITS_BUILD)));
+    }
     let (files, outputs, mut read) = run_jobs(jobs, context, progress)?;
     read.extend(trackers.read());
     let mut seen = BTreeSet::new();
