@@ -191,3 +191,42 @@ fn chosen(program: &Path, options: &[String]) -> String {
     };
     woven.map(name).collect::<Vec<_>>().join(", ")
 }
+
+/// Nothing is wrong with an assembly of interfaces, nor with one that the patterns leave out for another.
+#[test]
+#[ignore = "needs Mono"]
+fn assemblies_without_work_are_warned_of_where_that_is_news() {
+    let Some(mcs) = require("ILINST_MCS") else { return };
+    let folder = scratch("selectors-nothing");
+    for (name, text) in [
+        ("Shapes", "public interface IShape { int Area(); }"),
+        (
+            "Work",
+            "public static class Work { public static int Sum(int[] all) { int sum = 0; foreach (int one in all) sum += one; return sum; } }",
+        ),
+        (
+            "Other",
+            "public static class Other { public static int Max(int[] all) { int max = 0; foreach (int one in all) max = one; return max; } }",
+        ),
+    ] {
+        let source = folder.join(format!("{name}.cs"));
+        fs::write(&source, text).expect("it can be written");
+        let out = format!("-out:{}", folder.join("app").join(format!("{name}.dll")).display());
+        fs::create_dir_all(folder.join("app")).expect("it can be made");
+        let compiled = said(&Command::new(&mcs).args(["-target:library", &out]).arg(&source).output().expect("it starts"));
+        assert_eq!(compiled.2, Some(0), "{compiled:?}");
+    }
+    let warnings = |input: &Path, options: &[&str]| {
+        let mut command = ilinst();
+        command.arg("instrument").arg(input).args(["--dry-run", "--no-config"]).args(options);
+        let (out, errors, code) = said(&command.output().expect("it runs"));
+        assert_eq!(code, Some(0), "{errors}");
+        out.matches("ILI0006").count()
+    };
+    let app = folder.join("app");
+    assert_eq!(warnings(&app, &[]), 0);
+    assert_eq!(warnings(&app, &["--include", "Work"]), 0);
+    assert_eq!(warnings(&app, &["--include", "Nobody"]), 1);
+    assert_eq!(warnings(&app.join("Shapes.dll"), &["--message-format", "msbuild"]), 0);
+    assert_eq!(warnings(&app.join("Shapes.dll"), &[]), 1);
+}

@@ -6,7 +6,7 @@ use std::io::Write;
 use ::instrument::{FileReport, LeftAlone, Outcome, TRACKER_NOT_FOUND};
 use names::Visible;
 
-use super::summary::{LEFT_ALONE, NOTHING_TO_WEAVE, why_nothing};
+use super::summary::{LEFT_ALONE, NOTHING_TO_WEAVE, has_no_body, why_nothing};
 use crate::{symbols::source_places, text::count};
 
 /// A line a file, its notes, and its warnings: under `--strict` methods that were left alone are errors.
@@ -37,7 +37,7 @@ pub(super) fn print(files: &[FileReport], is_strict: bool, out: &mut impl Write)
             let reason = format!("{} [{}]", Visible(reason), reason.code());
             writeln!(out, "{}: {category} {LEFT_ALONE}: {}: {reason}", Visible(origin), Visible(name))?;
         }
-        if file.woven() == 0 {
+        if file.woven() == 0 && !has_no_body(file) {
             writeln!(
                 out,
                 "{input}: warning {NOTHING_TO_WEAVE}: nothing to instrument, so the output is a copy of the input: {}",

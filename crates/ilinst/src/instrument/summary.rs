@@ -19,6 +19,9 @@ pub(super) const LEFT_ALONE: &str = "ILI0001";
 /// The number of an input in which nothing was woven.
 pub(crate) const NOTHING_TO_WEAVE: &str = "ILI0006";
 
+/// The reason for skipping an abstract method, or one in native code.
+const NO_BODY: &str = "no-body";
+
 /// Why nothing was woven.
 pub(crate) fn why_nothing(file: &FileReport) -> &'static str {
     let reasons = file.left_alone();
@@ -35,6 +38,17 @@ pub(crate) fn why_nothing(file: &FileReport) -> &'static str {
     } else {
         "no method has an IL body"
     }
+}
+
+/// Whether no method has an IL body, as in an assembly of interfaces: there is nothing to warn of.
+pub(super) fn has_no_body(file: &FileReport) -> bool {
+    file.left_alone().keys().all(|reason| *reason == NO_BODY)
+}
+
+/// Whether patterns chose other assemblies than this one.
+fn is_left_out_by_patterns(file: &FileReport) -> bool {
+    let reasons = file.left_alone();
+    !file.has_findings() && ["excluded", "not-included"].iter().any(|code| reasons.contains_key(code))
 }
 
 fn to_json(file: &FileReport) -> Value {
@@ -185,6 +199,7 @@ impl Summary<'_> {
             None => same.push((text, vec![file])),
         };
         let copied = if self.in_place { "left as it is" } else { "copied" };
+        let has_woven = files.iter().any(|file| file.woven() > 0);
         for file in files {
             let path = Visible(self.in_folder(&file.input)).to_string();
             for warning in &file.warnings {
@@ -200,7 +215,8 @@ impl Summary<'_> {
                         }
                     }
                     notes.iter().for_each(|note| add(format!("note {}: {}", note.code(), Visible(note)), file));
-                    if file.woven() == 0 {
+                    let is_expected = has_no_body(file) || has_woven && is_left_out_by_patterns(file);
+                    if file.woven() == 0 && !is_expected {
                         add(format!("warning ILI0006: nothing to instrument: {}", why_nothing(file)), file);
                     }
                 }
