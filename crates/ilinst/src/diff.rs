@@ -305,7 +305,9 @@ impl Opts {
             (Ok(old), Ok(new)) => (old, new),
             // The other assemblies of a folder may have theirs.
             (Err(trouble), _) | (_, Err(trouble)) if sources::is_many(&self.old) => {
-                complain(format_args!("{trouble:#}"));
+                let text =
+                    trouble.downcast_ref::<Failure>().map_or_else(|| format!("{trouble:#}"), |failure| failure.message.clone());
+                complain(format_args!("warning: {text}; debug information of this assembly is not compared"));
                 (None, None)
             }
             (Err(trouble), _) | (_, Err(trouble)) => return Err(trouble),
