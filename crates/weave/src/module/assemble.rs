@@ -6,11 +6,11 @@ use ecma335::{
     Additions, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
     Rid, Rva, Segments, Token,
     image::Precompiled,
-    schema::{File, MethodDef, Module},
+    schema::{File, MethodDef},
     tables::RowCounts,
 };
 use ilrewrite::Shape;
-use names::{Descriptions, Mark, WovenNames, module_key};
+use names::{Mark, WovenNames, module_key};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -29,15 +29,12 @@ use crate::{
         strong_name,
         woven::Woven,
     },
-    probes::{call_sites::CallTarget, description::describe, hook_values::HookContext, tracker::ModuleTokens as _},
+    probes::{call_sites::CallTarget, description, tracker::ModuleTokens as _},
     select::{
         method_options::{MethodOptions, OptionsByMethod},
         reason::Reason,
     },
 };
-
-/// The bytes that the descriptions of captured methods may take in a small module.
-const MIN_DESCRIPTION_ROOM: usize = 1 << 20;
 
 /// The decision for one method.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,7 +154,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             });
             let names = names.transpose()?;
             let captured = merged.bodies.iter().map(|(rid, _)| *rid).filter(|rid| options_by_method.get(*rid).capture.0.calls);
-            let descriptions = descriptions(image, metadata, captured)?;
+            let descriptions = description::of_methods(image, metadata, captured)?;
             let mark = Mark {
                 module_key,
                 tool: weaving.tool,
@@ -198,21 +195,6 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         }
         Ok(Woven { file: file.into_segments(), bodies, methods, calls, additions, module_key, mvid, pdb, notes })
     }
-}
-
-/// The descriptions of captured methods for the mark.
-fn descriptions(
-    image: &Image<'_>,
-    metadata: &Metadata<'_>,
-    captured: impl Iterator<Item = Rid<MethodDef>>,
-) -> Result<Option<Vec<u8>>, Error> {
-    let module: Module = metadata.row(Rid::new(1))?;
-    let mut descriptions = Descriptions::new(&metadata.name(module.name)?, image.bytes().len().max(MIN_DESCRIPTION_ROOM));
-    let context = HookContext::new(metadata);
-    let mut captured: Vec<_> = captured.collect();
-    captured.sort();
-    captured.into_iter().for_each(|rid| describe(&context, rid, &mut descriptions));
-    Ok(descriptions.to_bytes())
 }
 
 /// A module in which no method was woven.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     output::{dangling, embed::Tokens, local_sigs::LocalSigs},
-    probes::tracker::ModuleTokens,
+    probes::{description, tracker::ModuleTokens},
     select::reason::Reason,
 };
 
@@ -50,8 +50,11 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
         return Ok(None);
     }
     let module_key = module_key(metadata)?;
-    let mark =
-        Mark { module_key, tool: weaving.tool, options: &weaving.options.to_string(), names: None, descriptions: None }.to_blob();
+    let methods = metadata.tables.rows::<MethodDef>().map(|(rid, _)| rid);
+    let captured = methods.filter(|rid| plan.options_by_method.get(*rid).capture.0.calls);
+    let descriptions = description::of_methods(image, metadata, captured)?;
+    let (options, descriptions) = (weaving.options.to_string(), descriptions.as_deref());
+    let mark = Mark { module_key, tool: weaving.tool, options: &options, names: None, descriptions }.to_blob();
     // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());

@@ -1,9 +1,9 @@
 //! The description of a captured method: its names and types as the profile shows them.
 
 use ecma335::{
-    Error, Metadata, Rid, Token,
+    Error, Image, Metadata, Rid, Token,
     element::ElementType,
-    schema::{GenericParam, MethodDef, Param, TypeDef, TypeDefOrRef, TypeRef},
+    schema::{GenericParam, MethodDef, Module, Param, TypeDef, TypeDefOrRef, TypeRef},
     signature::{MethodSig, Signature, TypeSig},
 };
 use names::{Description, Descriptions};
@@ -19,15 +19,29 @@ pub(super) enum ParameterMode {
     Out = 3,
 }
 
-/// Adds a method's description to those of its module. A method whose signature cannot be read has none: no call of it is
-/// captured.
-pub(crate) fn describe(context: &HookContext<'_, '_>, rid: Rid<MethodDef>, descriptions: &mut Descriptions) {
-    let row = context.metadata().row(rid);
-    let description = || DescribedMethod::read(context, rid, row.as_ref().ok()?)?.description();
-    if let Some(description) = description() {
-        descriptions.add(rid.get(), description);
+/// The descriptions of these methods for a mark. `None` without methods. A method whose signature cannot be read has none: no
+/// call of it is captured.
+pub(crate) fn of_methods(
+    image: &Image<'_>,
+    metadata: &Metadata<'_>,
+    methods: impl Iterator<Item = Rid<MethodDef>>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let module: Module = metadata.row(Rid::new(1))?;
+    let mut descriptions = Descriptions::new(&metadata.name(module.name)?, image.bytes().len().max(MIN_ROOM));
+    let context = HookContext::new(metadata);
+    let mut methods: Vec<_> = methods.collect();
+    methods.sort();
+    for rid in methods {
+        let row = metadata.row(rid)?;
+        if let Some(description) = DescribedMethod::read(&context, rid, &row).and_then(|method| method.description()) {
+            descriptions.add(rid.get(), description);
+        }
     }
+    Ok(descriptions.to_bytes())
 }
+
+/// The bytes that the descriptions of a small module may take.
+const MIN_ROOM: usize = 1 << 20;
 
 /// A type without its custom modifiers.
 pub(super) fn stripped(mut ty: &TypeSig) -> &TypeSig {
