@@ -40,7 +40,7 @@ static class Program
                 }
             }
         }
-        // What runs when it is left is the caller's call of DisposeAsync.
+        // When it is left, DisposeAsync runs a step in the caller.
         Done("Program::Endless", 2 * 3, 2 * 3 * (15 + 3), 2 * (3 * 3 + 5), 0, 2 * (3 * 3 + 5));
     }
 
