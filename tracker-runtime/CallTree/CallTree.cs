@@ -25,7 +25,7 @@ namespace Ilinst
         [FieldOffset(NodeLayout.LeavesAt)] public long Leaves;
         /// <summary>The <see cref="Statistics"/> that the hot path keeps; where it is 0, calls are left by the slow path.</summary>
         [FieldOffset(NodeLayout.StatisticsAt)] public long Stats;
-        /// <summary>The next callee of the same caller: those that have been called in turn follow one another.</summary>
+        /// <summary>The next callee of the same caller, in a ring.</summary>
         [FieldOffset(NodeLayout.NextAt)] public long Next;
         /// <summary>A <see cref="NodeIndex"/> of its callees: process memory; 0 if there is none.</summary>
         [FieldOffset(NodeLayout.IndexAt)] public long Index;
@@ -37,6 +37,11 @@ namespace Ilinst
         [FieldOffset(NodeLayout.ExceptionTypeAt)] public int ExceptionType;
         /// <summary>In mode trace: which node of its tree this is.</summary>
         [FieldOffset(NodeLayout.NumberAt)] public int Number;
+        /// <summary>
+        /// In other modes: the distance in nodes to the callee of the same caller that was called after this one, the last time that
+        /// the slow path had to find it.
+        /// </summary>
+        [FieldOffset(NodeLayout.NumberAt)] public int Hop;
         /// <summary>Ticks of <see cref="Total"/> that are no time of the caller's, less those of the caller's that are not in it.</summary>
         [FieldOffset(NodeLayout.DetachedAt)] public long Detached;
         /// <summary>An <see cref="AsyncRecord"/>, or 0.</summary>

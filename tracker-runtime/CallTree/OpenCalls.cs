@@ -43,6 +43,7 @@ namespace Ilinst
             }
             if ((long)caller != tree->Root)
             {
+                CallTrees.NoteTurn(caller, node);
                 caller->Callees = (long)node;
             }
             node->Calls++;

@@ -63,8 +63,10 @@ namespace Ilinst
         public const int PausesAt = 8192;
         /// <summary>The largest number of such pairs.</summary>
         public const int MaxPauses = 2000;
-        /// <summary>f64, in ticks: the time that a call which is only counted adds to its caller.</summary>
+        /// <summary>f64, in ticks: the overhead of a call that is only counted, in its caller's time.</summary>
         public const int CountingAt = 49152;
+        /// <summary>f64, in ticks: the same of its leave probe, which runs only in calls that can have callees.</summary>
+        public const int CountingLeaveAt = 49160;
     }
 
     /// <summary>The control page: commands to the program that writes the file. Offsets are from the beginning of the page.</summary>
@@ -260,7 +262,7 @@ namespace Ilinst
         public const int ExceptionsAt = 84;
         /// <summary>u32: the number of the type of one of these.</summary>
         public const int ExceptionTypeAt = 88;
-        /// <summary>u32: its number in its tree, for events.</summary>
+        /// <summary>u32: in mode trace its number in its tree, for events; in other modes the writer's own.</summary>
         public const int NumberAt = 92;
         /// <summary>i64, in ticks: the part of its total that is not part of its caller's total.</summary>
         public const int DetachedAt = 96;

@@ -61,10 +61,11 @@ namespace Ilinst
             }
         }
 
-        /// <summary>Notes the cost of a call that is only counted, in ticks of its caller's time.</summary>
-        public static void SetCostOfCounting(Header* header, double ticks)
+        /// <summary>Notes the cost of a call that is only counted, and of its leave probe, in ticks of its caller's time.</summary>
+        public static void SetCostOfCounting(Header* header, double ticks, double ofLeave)
         {
             *(double*)((byte*)header + HeaderLayout.CountingAt) = ticks;
+            *(double*)((byte*)header + HeaderLayout.CountingLeaveAt) = ofLeave;
         }
 
         /// <summary>Whether two files begin alike: they are of the same process, and of the same time.</summary>

@@ -61,6 +61,10 @@ namespace Ilinst
             second->MethodId = SecondId;
             first->Next = (long)second;
             second->Next = (long)first;
+            CallTrees.NoteTurn(caller, second);
+            caller->Callees = (long)second;
+            CallTrees.NoteTurn(caller, first);
+            caller->Callees = (long)first;
             first->Caller = second->Caller = (long)caller;
             first->Stats = second->Stats = (long)&memory->Sink;
             point = new Point();
@@ -152,8 +156,14 @@ namespace Ilinst
             long beginCounting = Clock.Now();
             point.InTurn(CallsPerRound);
             long counting = Clock.Now() - beginCounting;
+            // Calls on a path with callees have a leave probe, too.
+            first->Callees = second->Callees = tree->Root;
+            long beginLeaving = Clock.Now();
+            point.InTurn(CallsPerRound);
+            long leaving = Clock.Now() - beginLeaving;
+            first->Callees = second->Callees = 0;
             first->Flags = second->Flags = 0;
-            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock, counting);
+            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock, counting, leaving);
         }
 
         /// <summary>There is a block's room for them.</summary>
@@ -242,6 +252,7 @@ namespace Ilinst
         private long without;
         private long clock;
         private long counting;
+        private long leaving;
         private long least = long.MaxValue;
 
         public Costs(int maxByLeast)
@@ -249,13 +260,13 @@ namespace Ilinst
             this.maxByLeast = maxByLeast;
         }
 
-        public void Add(long inside, long with, long without, long clock, long counting)
+        public void Add(long inside, long with, long without, long clock, long counting, long leaving)
         {
-            long all = with + without + clock + counting;
+            long all = with + without + clock + counting + leaving;
             if (all < least / maxByLeast)
             {
                 // All before were such.
-                this.inside = this.with = this.without = this.clock = this.counting = Rounds = 0;
+                this.inside = this.with = this.without = this.clock = this.counting = this.leaving = Rounds = 0;
             }
             least = Math.Min(least, all);
             if (all > maxByLeast * least)
@@ -267,6 +278,7 @@ namespace Ilinst
             this.without += without;
             this.clock += clock;
             this.counting += counting;
+            this.leaving += leaving;
             Rounds++;
         }
 
@@ -279,7 +291,9 @@ namespace Ilinst
             header->CostInside = inside;
             header->CostOutside = pair - inside;
             header->CostOfClock = Mode.IsTimed ? clock / calls : 0;
-            Header.SetCostOfCounting(header, Mode.Kind == RecordingMode.Exact ? Math.Max(counting - without, 0) / calls : 0);
+            bool isCounting = Mode.Kind == RecordingMode.Exact;
+            double counted = isCounting ? Math.Max(counting - without, 0) / calls : 0;
+            Header.SetCostOfCounting(header, counted, isCounting ? Math.Max(leaving - counting, 0) / calls : 0);
         }
     }
 }

@@ -96,8 +96,8 @@ namespace Ilinst
             }
             if (node->MethodId != methodId)
             {
-                // Methods that are called in turn follow each other in the ring.
-                node = (CallNode*)node->Next;
+                // Methods that are called in turn follow each other.
+                node = probe.IsTraced ? (CallNode*)node->Next : node + node->Hop;
                 if (node->MethodId != methodId || node->Stats == 0)
                 {
                     return OpenCalls.Enter(methodId);

@@ -61,8 +61,10 @@ layout! {
         PAUSES_AT: usize = 8192;
         /// The largest number of such pairs.
         MAX_PAUSES: usize = 2000;
-        /// f64, in ticks: the time that a call which is only counted adds to its caller.
+        /// f64, in ticks: the overhead of a call that is only counted, in its caller's time.
         COUNTING_AT: usize = 49152;
+        /// f64, in ticks: the same of its leave probe, which runs only in calls that can have callees.
+        COUNTING_LEAVE_AT: usize = 49160;
     }
 }
 

@@ -67,7 +67,7 @@ layout! {
         EXCEPTIONS_AT: usize = 84;
         /// u32: the number of the type of one of these.
         EXCEPTION_TYPE_AT: usize = 88;
-        /// u32: its number in its tree, for events.
+        /// u32: in mode trace its number in its tree, for events; in other modes the writer's own.
         NUMBER_AT: usize = 92;
         /// i64, in ticks: the part of its total that is not part of its caller's total.
         DETACHED_AT: usize = 96;

@@ -53,6 +53,7 @@ struct Part {
     probe_inside: u64,
     probe_outside: u64,
     counting: u64,
+    counting_leave: u64,
     /// `None` once a process does not know it.
     cpu_ns: Option<i64>,
     modules: BTreeSet<Module>,
@@ -159,6 +160,8 @@ impl Part {
         self.probe_inside = self.probe_inside.wrapping_add(cost(profile.probe_cost.inside).wrapping_mul(profile.processes));
         self.probe_outside = self.probe_outside.wrapping_add(cost(profile.probe_cost.outside).wrapping_mul(profile.processes));
         self.counting = self.counting.wrapping_add(cost(profile.probe_cost.counting).wrapping_mul(profile.processes));
+        let of_leave = cost(profile.probe_cost.counting_leave).wrapping_mul(profile.processes);
+        self.counting_leave = self.counting_leave.wrapping_add(of_leave);
         self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
         self.modules.extend(profile.modules.iter().cloned());
         for (index, function) in profile.functions.iter().enumerate() {
@@ -208,6 +211,7 @@ impl Part {
         self.probe_inside = self.probe_inside.wrapping_add(other.probe_inside);
         self.probe_outside = self.probe_outside.wrapping_add(other.probe_outside);
         self.counting = self.counting.wrapping_add(other.counting);
+        self.counting_leave = self.counting_leave.wrapping_add(other.counting_leave);
         self.modules.extend(other.modules.iter().cloned());
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
@@ -244,6 +248,7 @@ impl Part {
             probe_inside: each(self.probe_inside),
             probe_outside: each(self.probe_outside),
             counting: each(self.counting),
+            counting_leave: each(self.counting_leave),
             clock,
             cpu_ns: self.cpu_ns,
         };

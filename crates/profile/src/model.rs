@@ -149,8 +149,10 @@ pub struct ProbeCost {
     pub outside: f64,
     /// The duration of reading the clock once.
     pub clock_read: f64,
-    /// Added to its caller's time by a call that is only counted.
+    /// The overhead of a call that is only counted, within its caller's time.
     pub counting: f64,
+    /// The same of its leave probe, which runs if the path has callees.
+    pub counting_leave: f64,
 }
 
 /// The type of a value.

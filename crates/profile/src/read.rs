@@ -127,6 +127,7 @@ impl Profile {
                 outside: header.probe_outside,
                 clock_read: header.clock_read,
                 counting: header.counting,
+                counting_leave: header.counting_leave,
             },
             program: header.program.clone(),
             runtime: header.runtime.clone(),

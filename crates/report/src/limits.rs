@@ -83,8 +83,13 @@ pub fn missing_names(profile: &Profile) -> Option<String> {
 fn overhead_of_calls(profile: &Profile) -> String {
     let ns = |ticks: f64| ticks * 1e9 / profile.ticks_per_second as f64;
     let timed = ns(profile.probe_cost.inside + profile.probe_cost.outside);
+    let ProbeCost { counting, counting_leave, .. } = profile.probe_cost;
+    let counted = [counting, counting + counting_leave].map(|cost| format!("{:.0}", ns(cost)));
     match profile.sum(SampleType::COUNTED) > 0 {
-        true => format!("{timed:.0} ns for a timed call, {:.0} ns for a counted one", ns(profile.probe_cost.counting)),
+        true if counted[0] != counted[1] => {
+            format!("{timed:.0} ns for a timed call, {} to {} ns for a counted one", counted[0], counted[1])
+        }
+        true => format!("{timed:.0} ns for a timed call, {} ns for a counted one", counted[0]),
         false => format!("{timed:.0} ns a call"),
     }
 }

@@ -35,8 +35,9 @@ pub(crate) struct Header {
     pub(crate) probe_inside: f64,
     pub(crate) probe_outside: f64,
     pub(crate) clock_read: f64,
-    /// Overhead in ticks of a call that is only counted.
+    /// Overhead in ticks of a call that is only counted, and of its leave probe.
     pub(crate) counting: f64,
+    pub(crate) counting_leave: f64,
     pub(crate) histogram_shift: u32,
     pub(crate) event_shift: u32,
     pub(crate) paused_ticks: i64,
@@ -82,9 +83,9 @@ impl Header {
         let (histogram_shift, event_shift) = (reader.u32()?.min(63), reader.u32()?.min(63));
         let (paused_ticks, cpu_ns) = (reader.i64()?.max(0), Some(reader.i64()?).filter(|cpu| *cpu >= 0));
         let (is_merged, processes) = (known.has(HeaderFlags::MERGED), reader.u64()?.max(1));
-        // A header may be cut off before it.
-        let place = bytes.get(layout::COUNTING_AT..size).unwrap_or_default();
-        let counting = Cursor::new(place, layout::COUNTING_AT).positive().unwrap_or_default();
+        // A header may be cut off before these.
+        let cost = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at).positive().unwrap_or_default();
+        let (counting, counting_leave) = (cost(layout::COUNTING_AT), cost(layout::COUNTING_LEAVE_AT));
         let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
         Ok(Self {
             program: strings.string()?,
@@ -103,6 +104,7 @@ impl Header {
             probe_outside,
             clock_read,
             counting,
+            counting_leave,
             histogram_shift,
             event_shift,
             paused_ticks,
@@ -161,6 +163,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) probe_inside: f64,
     pub(crate) probe_outside: f64,
     pub(crate) counting: f64,
+    pub(crate) counting_leave: f64,
     pub(crate) clock: Timebase,
     pub(crate) cpu_ns: Option<i64>,
 }
@@ -203,6 +206,7 @@ impl MergedHeader<'_> {
             (layout::PROBE_INSIDE_AT, self.probe_inside.to_bits()),
             (layout::PROBE_OUTSIDE_AT, self.probe_outside.to_bits()),
             (layout::COUNTING_AT, self.counting.to_bits()),
+            (layout::COUNTING_LEAVE_AT, self.counting_leave.to_bits()),
             (layout::PAUSED_AT, self.paused as u64),
             (layout::CPU_AT, self.cpu_ns.unwrap_or(-1) as u64),
             (layout::PROCESSES_AT, self.processes),

@@ -16,8 +16,7 @@ use crate::{
 };
 
 /// The variation of a probe's overhead between places, as a part of it: within the call, and in its caller. On one machine, 26 to
-/// 31 ns and 31 to 46 ns were measured; code alignment and a method's locals decide. A path's remaining time below this variation
-/// counts as overhead.
+/// 31 ns and 31 to 46 ns were measured; code alignment and a method's locals decide. [`beyond`] says what remains of a path's time.
 const VARIES_BY: [f64; 2] = [0.25, 0.4];
 
 /// Below this number of histograms, one thread adds up all.
@@ -409,6 +408,13 @@ impl Sums {
     }
 }
 
+/// Returns the part of a path's time that is its own: `excess` is the time beyond its overhead, which is known to `unsure`. Less than
+/// that may all be overhead, and counts as such; more than twice as much is the path's. Between them the part grows evenly: a small
+/// change of the overhead must not move the path from nothing to a tenth of the program.
+fn beyond(excess: f64, unsure: f64) -> f64 {
+    excess.min(2.0 * (excess - unsure)).max(0.0)
+}
+
 impl Tree {
     /// Returns the time of each path that is part of its caller's. Of a path that is only counted, that is the time of its callees.
     fn net_times(&self) -> Vec<i64> {
@@ -434,8 +440,10 @@ impl Tree {
         let mut probes = vec![0.0; self.nodes.len()];
         let mut unsure = probes.clone();
         // Other programs that delayed the program's threads also delayed their probes.
-        let [inside, outside, counting] =
-            [header.probe_inside, header.probe_outside, header.counting].map(|cost| cost * self.header.stretch());
+        let [inside, outside, counting, counting_leave] =
+            [header.probe_inside, header.probe_outside, header.counting, header.counting_leave]
+                .map(|cost| cost * self.header.stretch());
+        let mut has_callees = vec![false; self.nodes.len()];
         // From callees to callers: a counted path passes the overhead of its callees on.
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let (Some(sums), Some(notes)) = (self.sums.get(index), self.notes.get(index)) else { continue };
@@ -449,8 +457,10 @@ impl Tree {
                 wall[index] = 0;
             }
             let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) else { continue };
-            probes[caller] += outside * timed + counting * counted;
-            unsure[caller] += VARIES_BY[1] * (outside * timed + counting * counted);
+            let of_counted = counted * if has_callees[index] { counting + counting_leave } else { counting };
+            has_callees[caller] = true;
+            probes[caller] += outside * timed + of_counted;
+            unsure[caller] += VARIES_BY[1] * (outside * timed + of_counted);
             if notes.is_counted {
                 probes[caller] += std::mem::take(&mut probes[index]);
                 unsure[caller] += std::mem::take(&mut unsure[index]);
@@ -508,7 +518,7 @@ impl Tree {
         for (index, node) in self.nodes.iter().enumerate().rev() {
             let (wall, waiting) = (wall[index], waiting[index]);
             let ran = wall.saturating_sub(waiting).max(0) as f64;
-            let taken = if ran < probes[index] + unsure[index] { ran } else { probes[index] };
+            let taken = ran - beyond(ran - probes[index], unsure[index]);
             let left = (probes[index] - taken).max(0.0);
             own[index] = taken as i64;
             // The split of a probe's overhead between call and caller varies: the excess moves to the caller.
