@@ -266,6 +266,8 @@ impl Builder {
             put(&mut header, at, value);
         }
         put(&mut header, layout::PROBE_INSIDE_AT, (line.number("inside") as f64).to_bits());
+        put(&mut header, layout::COUNTING_AT, (line.number("counting") as f64).to_bits());
+        put(&mut header, layout::COUNTING_LEAVE_AT, (line.number("counting-leave") as f64).to_bits());
         put(&mut header, layout::PROBE_OUTSIDE_AT, (line.number("outside") as f64).to_bits());
         let mut strings = Vec::new();
         for text in ["shop", ".NET test", "/app/shop.dll"] {
