@@ -45,5 +45,6 @@ fn word(end: End) -> &'static str {
         End::Clean => "all, clean",
         End::Unhandled => "all, unhandled",
         End::CutOff => "all, cut off",
+        End::Running => "all, still running",
     }
 }

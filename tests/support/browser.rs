@@ -66,6 +66,12 @@ impl Browser {
         self.wait("document.readyState === 'complete' && location.protocol === 'file:'");
     }
 
+    /// Opens a page of a server.
+    pub fn visit(&mut self, address: &str) {
+        self.call("Page.navigate", &json!({ "url": address }));
+        self.wait("document.readyState === 'complete' && location.protocol === 'http:'");
+    }
+
     /// Returns the value of an expression as JSON.
     pub fn eval(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });

@@ -8,6 +8,7 @@ mod node;
 pub mod packages;
 mod report;
 mod wait;
+mod webcil;
 mod wine;
 mod workflow;
 
@@ -29,7 +30,7 @@ pub use browser::Browser;
 pub use compile::{References, compile, compile_with};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
-pub use node::{browser_program, fetched, put_browser_net};
+pub use node::{browser_program, fetched, pack_as_webcil, put_browser_net};
 pub use report::Report;
 pub use wait::{end_of, until};
 pub use wine::Wine;

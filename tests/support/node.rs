@@ -1,4 +1,4 @@
-//! .NET 10 for browsers, run by Node: without threads, and with files in memory only.
+//! .NET 10 for browsers, run by Node or by a page: without threads, and with files in memory only.
 
 use std::{
     fs,
@@ -9,28 +9,74 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{require, skip};
+use crate::{require, skip, webcil::to_webcil};
 
-/// Starts the program of its folder with the arguments, and copies profiles out of its memory at the end.
+/// Starts the program of its folder with the arguments, and copies files out of its memory at the end: LINGER_MS after the program's.
+/// The clock has steps of CLOCK_STEP_MS.
 const START: &str = r#"import { dotnet } from "./dotnet.js";
 import fs from "node:fs";
 for (const name of Object.keys(process.env).filter(name => name.startsWith("ILINST_"))) {
     dotnet.withEnvironmentVariable(name, process.env[name]);
 }
+if (process.env.CLOCK_STEP_MS) {
+    const step = Number(process.env.CLOCK_STEP_MS), now = performance.now.bind(performance);
+    performance.now = () => Math.floor(now() / step) * step;
+}
 const { runMain, Module } = await dotnet.create();
 process.on("exit", () => {
-    for (const file of Module.FS.readdir("/").filter(name => name.endsWith(".ilprof"))) {
+    for (const file of Module.FS.readdir("/").filter(name => /\.(ilprof|tsv|log)$/.test(name))) {
         fs.writeFileSync(file, Module.FS.readFile("/" + file));
     }
 });
 let code = 1;
 try {
     code = await runMain(undefined, process.argv.slice(2));
+    await new Promise(done => setTimeout(done, Number(process.env.LINGER_MS ?? 0)));
 } catch (error) {
     code = error.status ?? code;
     console.error(String(error.message).split("\n")[0]);
 }
 process.exit(code);
+"#;
+
+/// The same for a page, whose address has the variables behind `?`. `lines` are the program's output; `read(ending)` is the last file
+/// with that ending, in base 64.
+const PAGE: &str = r#"<!doctype html>
+<title>A program</title>
+<script type="module">
+import { dotnet } from "./dotnet.js";
+const lines = window.lines = [];
+console.log = (...words) => lines.push(words.join(" "));
+for (const [name, value] of new URLSearchParams(location.search)) {
+    dotnet.withEnvironmentVariable(name, value);
+}
+addEventListener("unhandledrejection", event => window.code = String(event.reason.message ?? event.reason));
+const { runMain, Module } = await dotnet.create();
+window.read = ending => {
+    const name = Module.FS.readdir("/").filter(name => name.endsWith(ending)).pop();
+    const bytes = name ? Module.FS.readFile("/" + name) : [];
+    return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""));
+};
+window.code = await runMain();
+</script>
+"#;
+
+/// The same by Blazor's script, as docs/reference/profile.md says.
+const BLAZOR_PAGE: &str = r#"<!doctype html>
+<base href="/">
+<title>A program</title>
+<script>
+const lines = [];
+console.log = (...words) => lines.push(words.join(" "));
+</script>
+<script src="_framework/blazor.webassembly.js" autostart="false"></script>
+<script>
+  Blazor.start({ configureRuntime: dotnet => dotnet.withEnvironmentVariable("ILINST_OUTPUT", "/app.ilprof") });
+  function profile() {
+    const bytes = Blazor.runtime.Module.FS.readFile("/app.ilprof");
+    return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""));
+  }
+</script>
 "#;
 
 /// Returns a fetched part of the corpus, if it was fetched.
@@ -46,7 +92,8 @@ pub fn fetched(name: &str) -> Option<PathBuf> {
 /// Links that .NET into a program's folder, and writes its configuration. Returns `None` if it was not fetched.
 pub fn put_browser_net(folder: &Path, program: &str) -> Option<()> {
     let framework = fetched("blazor-net10")?.join("package/release/wwwroot/_framework");
-    let assemblies: Vec<String> = names(folder).into_iter().filter(|name| name.ends_with(".dll")).collect();
+    let is_assembly = |name: &String| name.ends_with(".dll") || name.ends_with(".wasm");
+    let assemblies: Vec<String> = names(folder).into_iter().filter(is_assembly).collect();
     for name in names(&framework).iter().filter(|name| *name != "dotnet.js") {
         symlink(framework.join(name), folder.join(name)).expect("a link can be made");
     }
@@ -67,6 +114,23 @@ pub fn put_browser_net(folder: &Path, program: &str) -> Option<()> {
     files.extend(assemblies.iter().map(|name| json!({ "virtualPath": name, "name": name })));
     fs::write(folder.join("dotnet.js"), format!("{head}{configuration}{tail}")).expect("it can be written");
     fs::write(folder.join("start.mjs"), START).expect("it can be written");
+    fs::write(folder.join("page.html"), PAGE).expect("it can be written");
+    fs::write(folder.join("blazor.html"), BLAZOR_PAGE).expect("it can be written");
+    symlink(".", folder.join("_framework")).expect("a link can be made");
+    Some(())
+}
+
+/// Packs the assemblies of a program's folder as Webcil, before [`put_browser_net`]. Returns `None` if that .NET was not fetched.
+pub fn pack_as_webcil(folder: &Path) -> Option<()> {
+    let framework = fetched("blazor-net10")?.join("package/release/wwwroot/_framework");
+    let is_like = |name: &&String| name.starts_with("System.") && name.ends_with(".wasm");
+    let like = names(&framework).iter().find(is_like).map(|name| fs::read(framework.join(name)).expect("it is there"))?;
+    for name in names(folder).iter().filter(|name| name.ends_with(".dll")) {
+        let path = folder.join(name);
+        let packed = to_webcil(&fs::read(&path).expect("it is there"), &like);
+        fs::write(path.with_extension("wasm"), packed).expect("it can be written");
+        fs::remove_file(path).expect("it can be removed");
+    }
     Some(())
 }
 

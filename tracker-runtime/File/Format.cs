@@ -67,6 +67,8 @@ namespace Ilinst
         public const int CountingAt = 49152;
         /// <summary>f64, in ticks: the same of its leave probe, which runs only in calls that can have callees.</summary>
         public const int CountingLeaveAt = 49160;
+        /// <summary>f64, in ticks: the smallest step of the clock, as measured. Browsers show coarser times than their clock's unit.</summary>
+        public const int ClockStepAt = 49168;
     }
 
     /// <summary>The control page: commands to the program that writes the file. Offsets are from the beginning of the page.</summary>

@@ -68,6 +68,12 @@ namespace Ilinst
             *(double*)((byte*)header + HeaderLayout.CountingLeaveAt) = ofLeave;
         }
 
+        /// <summary>Notes the smallest step of the clock, in ticks.</summary>
+        public static void SetClockStep(Header* header, double ticks)
+        {
+            *(double*)((byte*)header + HeaderLayout.ClockStepAt) = ticks;
+        }
+
         /// <summary>Whether two files begin alike: they are of the same process, and of the same time.</summary>
         public static bool IsSame(byte* one, byte* other)
         {

@@ -82,7 +82,8 @@ namespace Ilinst
         private static void Fill(Header* header, int flags)
         {
             header->Version = HeaderLayout.Version;
-            header->Flags = flags;
+            // Nothing is told of the end there: each writing may be the last.
+            header->Flags = Sandbox.IsHere ? flags | HeaderFlags.Copy : flags;
             header->ProcessId = ThisProcess.Id();
             header->PointerSize = IntPtr.Size;
             header->HeaderSize = HeaderLayout.Block;

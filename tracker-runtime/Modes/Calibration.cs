@@ -14,6 +14,13 @@ namespace Ilinst
         public const long CallsBetween = 0xFFFF;
 
         private const int RoundsAtOnce = 8;
+        /// <summary>The same where a round takes longer, as the clock's steps are larger.</summary>
+        private const int LongRoundsAtOnce = 2;
+        /// <summary>A part of a round takes at least so many steps of the clock.</summary>
+        private const int StepsPerPart = 10;
+        /// <summary>How often the clock is looked at for its step, and read for a look at most.</summary>
+        private const int LooksForStep = 5;
+        private const int ReadsForStep = 1000 * 1000;
         private const int Enough = 32;
         public const int CallsPerRound = 120;
         private const long FirstId = 1;
@@ -24,6 +31,8 @@ namespace Ilinst
         private static CallNode* second;
         private static int isMeasuring;
         private static Point point;
+        /// <summary>How often a part of a round is done.</summary>
+        private static int repeats = 1;
         /// <summary>Before the program ran, or beside it.</summary>
         private static Costs apart;
         /// <summary>By the program's threads: these count once there are some of them.</summary>
@@ -69,6 +78,10 @@ namespace Ilinst
             first->Stats = second->Stats = (long)&memory->Sink;
             point = new Point();
             tree = made;
+            long step = Step();
+            Header.SetClockStep(Arena.Header, step);
+            repeats = Repeats(step);
+            apart.Repeats = among.Repeats = repeats;
             Again();
         }
 
@@ -83,7 +96,7 @@ namespace Ilinst
             }
             if (Mode.Kind != RecordingMode.Count && among.Rounds < Enough)
             {
-                Measure(apart, RoundsAtOnce);
+                Measure(apart, repeats == 1 ? RoundsAtOnce : LongRoundsAtOnce);
             }
         }
 
@@ -91,7 +104,7 @@ namespace Ilinst
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Among(CallTree* ofProgram)
         {
-            if (tree == null)
+            if (tree == null || repeats > 1 && among.Rounds >= Enough)
             {
                 return;
             }
@@ -140,30 +153,91 @@ namespace Ilinst
             }
         }
 
+        /// <summary>The smallest step of the clock, in ticks: of a fine clock, the time to read it.</summary>
+        private static long Step()
+        {
+            long least = long.MaxValue;
+            for (int i = 0; i < LooksForStep; i++)
+            {
+                long begin = Clock.Now();
+                long now = begin;
+                for (int reads = 0; now == begin && reads < ReadsForStep; reads++)
+                {
+                    now = Clock.Now();
+                }
+                least = Math.Min(least, now - begin);
+            }
+            return Math.Max(least, 0);
+        }
+
+        /// <summary>How often a part is done until it takes enough steps. Called once: the code is compiled by that.</summary>
+        private static int Repeats(long step)
+        {
+            int done = 0;
+            CallTree* mine = ProfileInfoTracker.tree;
+            try
+            {
+                ProfileInfoTracker.tree = tree;
+                for (long begin = Clock.Now(); done == 0 || Clock.Now() - begin < StepsPerPart * step; done++)
+                {
+                    ForgetCalls();
+                    point.InTurn(CallsPerRound);
+                }
+            }
+            finally
+            {
+                ProfileInfoTracker.tree = mine;
+            }
+            return done;
+        }
+
         private static void Round(Costs costs)
         {
-            // So few calls that no path is judged.
-            first->Total = second->Total = first->Calls = second->Calls = first->Leaves = second->Leaves = 0;
-            ForgetEvents();
+            long inside = 0;
             long begin = Clock.Now();
-            point.InTurn(CallsPerRound);
+            for (int i = 0; i < repeats; i++)
+            {
+                ForgetCalls();
+                point.InTurn(CallsPerRound);
+                inside += first->Total + second->Total;
+            }
             long middle = Clock.Now();
-            point.InTurnWithout(CallsPerRound);
+            for (int i = 0; i < repeats; i++)
+            {
+                point.InTurnWithout(CallsPerRound);
+            }
             long end = Clock.Now();
-            ReadClock(CallsPerRound);
+            for (int i = 0; i < repeats; i++)
+            {
+                ReadClock(CallsPerRound);
+            }
             long clock = Clock.Now() - end;
             first->Flags = second->Flags = NodeFlags.Counted | NodeFlags.Untimed;
-            long beginCounting = Clock.Now();
-            point.InTurn(CallsPerRound);
-            long counting = Clock.Now() - beginCounting;
+            long counting = Counting();
             // Calls on a path with callees have a leave probe, too.
             first->Callees = second->Callees = tree->Root;
-            long beginLeaving = Clock.Now();
-            point.InTurn(CallsPerRound);
-            long leaving = Clock.Now() - beginLeaving;
+            long leaving = Counting();
             first->Callees = second->Callees = 0;
             first->Flags = second->Flags = 0;
-            costs.Add(first->Total + second->Total, middle - begin, end - middle, clock, counting, leaving);
+            costs.Add(inside, middle - begin, end - middle, clock, counting, leaving);
+        }
+
+        private static long Counting()
+        {
+            long begin = Clock.Now();
+            for (int i = 0; i < repeats; i++)
+            {
+                ForgetCalls();
+                point.InTurn(CallsPerRound);
+            }
+            return Clock.Now() - begin;
+        }
+
+        /// <summary>So few calls are counted that no path is judged.</summary>
+        private static void ForgetCalls()
+        {
+            first->Total = second->Total = first->Calls = second->Calls = first->Leaves = second->Leaves = 0;
+            ForgetEvents();
         }
 
         /// <summary>There is a block's room for them.</summary>
@@ -247,6 +321,7 @@ namespace Ilinst
         private readonly int maxByLeast;
 
         public int Rounds;
+        public int Repeats = 1;
         private long inside;
         private long with;
         private long without;
@@ -284,7 +359,7 @@ namespace Ilinst
 
         public unsafe void Show(Header* header)
         {
-            double calls = (double)Rounds * Calibration.CallsPerRound;
+            double calls = (double)Rounds * Repeats * Calibration.CallsPerRound;
             double pair = Math.Max(with - without, 0) / calls;
             // Where only samples are timed, half of a probe's time is as good a guess as any.
             double inside = Mode.IsTimed ? Math.Min(this.inside / calls, pair) : pair / 2;

@@ -23,6 +23,11 @@ namespace Ilinst
         public static void Choose()
         {
             Kind = Settings.Mode();
+            if (Kind == RecordingMode.Sampled && Sandbox.IsHere)
+            {
+                Log.Write("mode exact: a sampler needs threads, which there are none of here");
+                Kind = RecordingMode.Exact;
+            }
             int clock = Settings.Clock();
             if (clock != ClockKind.Stopwatch)
             {
@@ -43,6 +48,10 @@ namespace Ilinst
             if (Kind == RecordingMode.Count)
             {
                 Counters.Start();
+                if (Sandbox.IsHere)
+                {
+                    Sandbox.WriteRegularly();
+                }
             }
             if (Kind == RecordingMode.Sampled)
             {

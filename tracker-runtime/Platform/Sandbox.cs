@@ -18,6 +18,8 @@ namespace Ilinst
         private const double Allowance = 0.1; // s
         /// <summary>What was not written at once is written so much later.</summary>
         private const int Delay = 100; // ms
+        /// <summary>How often a profile is written whose calls have no end.</summary>
+        private const int Period = 500; // ms
 
         /// <summary>Whether this is such a place.</summary>
         public static readonly bool IsHere = Libc.IsThere && !Libc.CanBeCalled();
@@ -67,6 +69,35 @@ namespace Ilinst
         private static void Schedule()
         {
             timer = new Timer(delegate { Write(); }, null, Delay, Timeout.Infinite);
+        }
+
+        /// <summary>In mode count nothing is told of the end of calls.</summary>
+        public static void WriteRegularly()
+        {
+            try
+            {
+                CallTrees.WithoutProbes(SchedulePeriod);
+            }
+            catch (Exception)
+            {
+                // Ilinst.Profile.Snapshot writes it then.
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void SchedulePeriod()
+        {
+            timer = new Timer(
+                delegate
+                {
+                    if (Clock.Now() - lastWritten >= PartsOfTime * ticksOfWriting)
+                    {
+                        Write();
+                    }
+                },
+                null,
+                Period,
+                Period);
         }
 
         private static void Write()

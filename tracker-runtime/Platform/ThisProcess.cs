@@ -53,7 +53,8 @@ namespace Ilinst
         public static string RuntimeName()
         {
             string published = !IsCore ? "" : IsNative() ? ", native AOT" : IsTrimmed() ? ", trimmed" : "";
-            return NameAndVersion() + ", " + Environment.OSVersion.Platform + published;
+            string platform = Sandbox.IsHere ? "browser" : Environment.OSVersion.Platform.ToString();
+            return NameAndVersion() + ", " + platform + published;
         }
 
         /// <summary>The path of the program's file, or of this one where another runtime is the program; empty if there is none.</summary>

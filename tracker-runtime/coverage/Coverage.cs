@@ -3,6 +3,7 @@ using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Text;
 using System.Threading;
 
@@ -14,16 +15,21 @@ namespace Ilinst
     /// <summary>
     /// The preset <c>coverage</c>: how often each woven method was called. At the end of the program they are in
     /// <c>PROGRAM-PID.coverage.tsv</c> in the folder it was started in, or the file that ILINST_COVERAGE names: calls, a tab, the method.
-    /// Methods that it lacks were not called; the manifest beside the woven file has all.
+    /// Methods that it lacks were not called; the manifest beside the woven file has all. A browser tells nothing of the end: there the
+    /// file, which is <c>/PROGRAM.coverage.tsv</c> then, is written twice a second.
     /// </summary>
     public static class Coverage
     {
         private const int RowBits = 24;
         private const int ChunkBits = 12;
+        private const int Period = 500; // ms
+        /// <summary>PlatformID.Other, which .NET says of a browser.</summary>
+        private const int Other = 7;
 
         private static readonly object s_lock = new object();
         private static readonly List<CoveredModule> s_modules = Start();
         private static volatile CoveredModule s_last;
+        private static object s_timer;
 
         /// <summary>A method is called.</summary>
         public static void Hit(ulong id, string fullName)
@@ -65,10 +71,27 @@ namespace Ilinst
             AppDomain domain = AppDomain.CurrentDomain;
             domain.ProcessExit += Write;
             domain.DomainUnload += Write;
+            if (IsInBrowser)
+            {
+                s_timer = new Timer(delegate { Write(null, null); }, null, Period, Period);
+            }
             return new List<CoveredModule>();
         }
 
-        /// <summary>What goes wrong here is nothing to the program.</summary>
+        private static bool IsInBrowser
+        {
+            get { return (int)Environment.OSVersion.Platform == Other; }
+        }
+
+        /// <summary>
+        /// Writes the file as it is now: for programs that end in a way that nobody is told of. What goes wrong here is nothing to
+        /// the program.
+        /// </summary>
+        public static void Write()
+        {
+            Write(null, null);
+        }
+
         private static void Write(object sender, EventArgs arguments)
         {
             try
@@ -76,8 +99,8 @@ namespace Ilinst
                 string path = Environment.GetEnvironmentVariable("ILINST_COVERAGE");
                 if (string.IsNullOrEmpty(path))
                 {
-                    Process process = Process.GetCurrentProcess();
-                    path = AppDomain.CurrentDomain.FriendlyName + "-" + process.Id + ".coverage.tsv";
+                    string program = AppDomain.CurrentDomain.FriendlyName;
+                    path = IsInBrowser ? "/" + program + ".coverage.tsv" : program + "-" + ProcessId() + ".coverage.tsv";
                 }
                 List<string> lines = new List<string>();
                 lock (s_lock)
@@ -90,6 +113,13 @@ namespace Ilinst
             catch (Exception)
             {
             }
+        }
+
+        /// <summary>Apart: a browser has no processes.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int ProcessId()
+        {
+            return Process.GetCurrentProcess().Id;
         }
 
         private sealed class Chunk

@@ -65,6 +65,8 @@ layout! {
         COUNTING_AT: usize = 49152;
         /// f64, in ticks: the same of its leave probe, which runs only in calls that can have callees.
         COUNTING_LEAVE_AT: usize = 49160;
+        /// f64, in ticks: the smallest step of the clock, as measured. Browsers show coarser times than their clock's unit.
+        CLOCK_STEP_AT: usize = 49168;
     }
 }
 

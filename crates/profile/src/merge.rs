@@ -11,7 +11,7 @@ use names::MethodId;
 
 use crate::{
     file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase},
-    model::{CallTree, Clock, End, MethodName, Mode, Module, Notes, Profile, SampleType, ThreadName, Unit},
+    model::{CallTree, Clock, End, MethodName, Mode, Module, Notes, ProbeCost, Profile, SampleType, ThreadName, Unit},
     read::{ProfileFile, sample_types},
     statistics::Statistics,
 };
@@ -25,6 +25,12 @@ const NANOSECONDS: Timebase = Timebase { ticks_per_second: 1_000_000_000, histog
 pub struct Mismatch {
     found: Mode,
     others: Mode,
+}
+
+/// Returns the costs whose means a merged file has.
+fn costs(cost: ProbeCost) -> [f64; 5] {
+    let ProbeCost { inside, outside, counting, counting_leave, clock_step, clock_read: _ } = cost;
+    [inside, outside, counting, counting_leave, clock_step]
 }
 
 /// A merge in progress. Its size depends on the distinct paths, not on the number of profiles.
@@ -49,11 +55,8 @@ struct Part {
     paused: i64,
     start_time: Option<u64>,
     max_nodes: u32,
-    /// Overhead of probes in 1/1000 ns, summed over all processes.
-    probe_inside: u64,
-    probe_outside: u64,
-    counting: u64,
-    counting_leave: u64,
+    /// Overhead of probes, and the clock's step, in 1/1000 ns, summed over all processes. The order is that of [`costs`].
+    costs: [u64; 5],
     /// `None` once a process does not know it.
     cpu_ns: Option<i64>,
     modules: BTreeSet<Module>,
@@ -156,12 +159,10 @@ impl Part {
         self.max_nodes = self.max_nodes.max(profile.max_nodes);
         self.start_time = Some(self.start_time.map_or(profile.start_time, |time| time.min(profile.start_time)));
         self.paused = self.paused.wrapping_add(clock.ticks(profile.paused));
-        let cost = |ticks: f64| (ticks * 1e12 / profile.ticks_per_second as f64).round() as u64;
-        self.probe_inside = self.probe_inside.wrapping_add(cost(profile.probe_cost.inside).wrapping_mul(profile.processes));
-        self.probe_outside = self.probe_outside.wrapping_add(cost(profile.probe_cost.outside).wrapping_mul(profile.processes));
-        self.counting = self.counting.wrapping_add(cost(profile.probe_cost.counting).wrapping_mul(profile.processes));
-        let of_leave = cost(profile.probe_cost.counting_leave).wrapping_mul(profile.processes);
-        self.counting_leave = self.counting_leave.wrapping_add(of_leave);
+        for (sum, ticks) in self.costs.iter_mut().zip(costs(profile.probe_cost)) {
+            let cost = (ticks * 1e12 / profile.ticks_per_second as f64).round() as u64;
+            *sum = sum.wrapping_add(cost.wrapping_mul(profile.processes));
+        }
         self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
         self.modules.extend(profile.modules.iter().cloned());
         for (index, function) in profile.functions.iter().enumerate() {
@@ -208,10 +209,7 @@ impl Part {
         self.max_nodes = self.max_nodes.max(other.max_nodes);
         self.start_time = self.start_time.into_iter().chain(other.start_time).min();
         self.paused = self.paused.wrapping_add(clock.ticks(other.paused));
-        self.probe_inside = self.probe_inside.wrapping_add(other.probe_inside);
-        self.probe_outside = self.probe_outside.wrapping_add(other.probe_outside);
-        self.counting = self.counting.wrapping_add(other.counting);
-        self.counting_leave = self.counting_leave.wrapping_add(other.counting_leave);
+        self.costs.iter_mut().zip(other.costs).for_each(|(sum, cost)| *sum = sum.wrapping_add(cost));
         self.modules.extend(other.modules.iter().cloned());
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
@@ -230,7 +228,8 @@ impl Part {
 
     fn write(&self, clock: Timebase, mode: Mode, out: &mut impl Write) -> io::Result<()> {
         // The mean over processes in ticks, from the sum in 1/1000 ns.
-        let each = |sum: u64| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12;
+        let [probe_inside, probe_outside, counting, counting_leave, clock_step] =
+            self.costs.map(|sum| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12);
         let whole = self.spans.get(&None);
         let header = MergedHeader {
             program: &summary(&self.programs),
@@ -245,10 +244,11 @@ impl Part {
             paused: self.paused,
             start_time: self.start_time.unwrap_or_default(),
             max_nodes: self.max_nodes,
-            probe_inside: each(self.probe_inside),
-            probe_outside: each(self.probe_outside),
-            counting: each(self.counting),
-            counting_leave: each(self.counting_leave),
+            probe_inside,
+            probe_outside,
+            counting,
+            counting_leave,
+            clock_step,
             clock,
             cpu_ns: self.cpu_ns,
         };

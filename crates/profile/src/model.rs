@@ -153,6 +153,8 @@ pub struct ProbeCost {
     pub counting: f64,
     /// The same of its leave probe, which runs if the path has callees.
     pub counting_leave: f64,
+    /// The smallest step of the clock; 0 if it was not measured.
+    pub clock_step: f64,
 }
 
 /// The type of a value.

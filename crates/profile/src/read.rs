@@ -128,6 +128,7 @@ impl Profile {
                 clock_read: header.clock_read,
                 counting: header.counting,
                 counting_leave: header.counting_leave,
+                clock_step: header.clock_step,
             },
             program: header.program.clone(),
             runtime: header.runtime.clone(),

@@ -10,8 +10,9 @@ use profile::{
     model::{Clock, Mode, ProbeCost},
 };
 
-/// The least frequency in Hz of a clock that can time a short call.
-const COARSE_CLOCK: u64 = 20_000_000;
+/// The largest step in ns of a clock that can time a short call. A measured step includes a reading of the clock.
+const FINE_STEP: f64 = 50.0;
+const FINE_MEASURED_STEP: f64 = 4000.0;
 
 /// The factor from which on a time counts as much longer than the CPU time.
 const MUCH_LONGER: f64 = 1.3;
@@ -164,10 +165,13 @@ pub fn limits(profile: &Profile) -> Vec<String> {
             limits.push(format!("times are from {samples} of {what}, one every {period:.1} ms; calls are not counted"));
         }
         Mode::Count => limits.push("only calls were counted (ILINST_MODE=count): there are no times and no callers".into()),
-        Mode::Exact | Mode::Trace if profile.ticks_per_second < COARSE_CLOCK => {
-            limits.push(format!("the clock ticks every {} ns", 1_000_000_000 / profile.ticks_per_second));
+        Mode::Exact | Mode::Trace => {
+            let ns = |ticks: f64| ticks * 1e9 / profile.ticks_per_second as f64;
+            let (step, measured) = (ns(1.0), ns(profile.probe_cost.clock_step));
+            if step > FINE_STEP || measured >= FINE_MEASURED_STEP {
+                limits.push(format!("the clock ticks every {:.0} ns", step.max(measured)));
+            }
         }
-        Mode::Exact | Mode::Trace => {}
     }
     let Losses { overflow, lost_flow } = losses(profile);
     if overflow > 0 {

@@ -2,6 +2,7 @@
 //! are compared by shares, or by bounds so wide that only a lie passes them. On a machine that is too busy these tests fail.
 
 mod asynchronous;
+mod browser;
 mod distributions;
 mod first_calls;
 mod iterators;

@@ -38,6 +38,8 @@ pub(crate) struct Header {
     /// Overhead in ticks of a call that is only counted, and of its leave probe.
     pub(crate) counting: f64,
     pub(crate) counting_leave: f64,
+    /// The smallest step of the clock in ticks; 0 if it was not measured.
+    pub(crate) clock_step: f64,
     pub(crate) histogram_shift: u32,
     pub(crate) event_shift: u32,
     pub(crate) paused_ticks: i64,
@@ -85,7 +87,8 @@ impl Header {
         let (is_merged, processes) = (known.has(HeaderFlags::MERGED), reader.u64()?.max(1));
         // A header may be cut off before these.
         let cost = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at).positive().unwrap_or_default();
-        let (counting, counting_leave) = (cost(layout::COUNTING_AT), cost(layout::COUNTING_LEAVE_AT));
+        let [counting, counting_leave, clock_step] =
+            [layout::COUNTING_AT, layout::COUNTING_LEAVE_AT, layout::CLOCK_STEP_AT].map(cost);
         let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
         Ok(Self {
             program: strings.string()?,
@@ -105,6 +108,7 @@ impl Header {
             clock_read,
             counting,
             counting_leave,
+            clock_step,
             histogram_shift,
             event_shift,
             paused_ticks,
@@ -164,6 +168,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) probe_outside: f64,
     pub(crate) counting: f64,
     pub(crate) counting_leave: f64,
+    pub(crate) clock_step: f64,
     pub(crate) clock: Timebase,
     pub(crate) cpu_ns: Option<i64>,
 }
@@ -207,6 +212,7 @@ impl MergedHeader<'_> {
             (layout::PROBE_OUTSIDE_AT, self.probe_outside.to_bits()),
             (layout::COUNTING_AT, self.counting.to_bits()),
             (layout::COUNTING_LEAVE_AT, self.counting_leave.to_bits()),
+            (layout::CLOCK_STEP_AT, self.clock_step.to_bits()),
             (layout::PAUSED_AT, self.paused as u64),
             (layout::CPU_AT, self.cpu_ns.unwrap_or(-1) as u64),
             (layout::PROCESSES_AT, self.processes),
