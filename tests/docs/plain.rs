@@ -72,6 +72,9 @@ fn comments_name_their_subject() {
         for (number, line) in (1..).zip(read(&path).lines()) {
             let comment = line.trim_start();
             let Some(text) = ["///", "//!", "//"].iter().find_map(|mark| comment.strip_prefix(mark)) else { continue };
+            // C# has its comments in elements.
+            let text = text.trim_start();
+            let text = text.strip_prefix('<').and_then(|text| text.split_once('>')).map_or(text, |(_, text)| text);
             if ["What", "Who", "That", "Which", "Whose"].contains(&text.split_whitespace().next().unwrap_or_default()) {
                 found.push(format!("{}:{number}: {comment}", path.display()));
             }

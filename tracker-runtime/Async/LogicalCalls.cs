@@ -15,7 +15,7 @@ namespace Ilinst
         public bool IsFirst;
         /// <summary>Whether the next step may come: it awaits.</summary>
         public volatile bool IsSuspended;
-        /// <summary>What flowed before, if that is to be put back.</summary>
+        /// <summary>The value that flowed before, if it is to be put back.</summary>
         public object Before;
     }
 
@@ -23,7 +23,7 @@ namespace Ilinst
     internal sealed class RunningStep
     {
         public LogicalCall Call;
-        /// <summary>What the thread ran before.</summary>
+        /// <summary>The step that the thread ran before.</summary>
         public RunningStep Below;
         /// <summary>Of a method that the runtime suspends: its token, and the kickoff's, if it is the first.</summary>
         public IntPtr Token;
@@ -98,7 +98,7 @@ namespace Ilinst
         }
 
         /// <summary>The step of a token is not run any more.</summary>
-        /// <returns>Whose it is; null if that isn't known.</returns>
+        /// <returns>The call that it belongs to; null if that is not known.</returns>
         public static LogicalCall HandOver(CallTree* tree, IntPtr token)
         {
             LogicalCall call = null;
@@ -198,7 +198,7 @@ namespace Ilinst
         }
 
         /// <summary>The step that runs ends.</summary>
-        /// <returns>Whose it is.</returns>
+        /// <returns>The call that it belongs to.</returns>
         public static LogicalCall EndRunning()
         {
             RunningStep step = Running;
@@ -211,7 +211,7 @@ namespace Ilinst
         }
 
         /// <summary>The first step of a node's call ends, unless it has.</summary>
-        /// <returns>Whose it is; null if it had ended.</returns>
+        /// <returns>The call that it belongs to; null if that had ended.</returns>
         private static LogicalCall EndFirstStep(CallNode* node)
         {
             if ((node->Flags & NodeFlags.Running) == 0)
@@ -433,7 +433,7 @@ namespace Ilinst
             return (long)node / NodeLayout.Size | layer << 58;
         }
 
-        /// <summary>What paths have cost is told at the end.</summary>
+        /// <summary>Writes to the log what looking for paths has cost.</summary>
         public static void Tell()
         {
             if (looks > 0)

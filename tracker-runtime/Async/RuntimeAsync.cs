@@ -19,7 +19,7 @@ namespace Ilinst
         private static int freeCount;
         private static int taken;
 
-        /// <summary>What a token leads to.</summary>
+        /// <summary>The call that a token leads to.</summary>
         private sealed class Frame
         {
             /// <summary>The number that its token was made of.</summary>
@@ -90,7 +90,7 @@ namespace Ilinst
             }
         }
 
-        /// <summary>What is awaited comes next: perhaps it is there already, perhaps this thread goes on with something else.</summary>
+        /// <summary>The awaited value comes next. It may be there already, or this thread goes on with something else.</summary>
         public static void Suspend(IntPtr token)
         {
             Frame frame = FrameOf(token);
@@ -125,7 +125,7 @@ namespace Ilinst
         }
 
         /// <summary>It goes on, on whatever thread.</summary>
-        /// <returns>What the token stands for there.</returns>
+        /// <returns>The token of the node that it stands for.</returns>
         public static IntPtr GoOn(IntPtr token)
         {
             CallTree* tree = CallTrees.OfThisThread();

@@ -9,7 +9,7 @@ namespace Ilinst
     [StructLayout(LayoutKind.Explicit, Size = NodeLayout.Size)]
     internal struct CallNode
     {
-        /// <summary>Which method; 0 in a tree's root.</summary>
+        /// <summary>The id of the method; 0 in a tree's root.</summary>
         [FieldOffset(NodeLayout.MethodIdAt)] public long MethodId;
         /// <summary>The callee that was called last: one of the ring by <see cref="Next"/>. Always 0 in a tree's root.</summary>
         [FieldOffset(NodeLayout.CalleesAt)] public long Callees;
@@ -78,9 +78,9 @@ namespace Ilinst
     [StructLayout(LayoutKind.Explicit, Size = NodeLayout.Size)]
     internal struct Frame
     {
-        /// <summary>Whose time this is.</summary>
+        /// <summary>The node that its time belongs to.</summary>
         [FieldOffset(FrameLayout.NodeAt)] public long Node;
-        /// <summary>What was the current node before.</summary>
+        /// <summary>The node that was current before.</summary>
         [FieldOffset(FrameLayout.PreviousAt)] public long Previous;
         /// <summary>When it began, put off by what interrupted it.</summary>
         [FieldOffset(FrameLayout.StartAt)] public long Start;
@@ -88,9 +88,9 @@ namespace Ilinst
         [FieldOffset(FrameLayout.BelowAt)] public long Below;
         /// <summary>When it began.</summary>
         [FieldOffset(FrameLayout.OwnAt)] public long Began;
-        /// <summary>What it is: the constants of <see cref="Frames"/>.</summary>
+        /// <summary>Its kind: one of the constants of <see cref="Frames"/>.</summary>
         [FieldOffset(FrameLayout.OwnAt + 8)] public long Kind;
-        /// <summary>Which layer its node is in.</summary>
+        /// <summary>The layer of its node.</summary>
         [FieldOffset(FrameLayout.OwnAt + 16)] public long Layer;
         /// <summary>At the place of <see cref="CallNode.Flags"/>.</summary>
         [FieldOffset(NodeLayout.FlagsAt)] public int Flags;
@@ -144,7 +144,7 @@ namespace Ilinst
         [FieldOffset(TreeLayout.ManagedThreadAt)] public long ManagedThreadId;
         /// <summary>How long its threads could have run, but had no processor, in ns; -1 if it isn't known.</summary>
         [FieldOffset(TreeLayout.RunDelayAt)] public long RunDelay;
-        /// <summary>What the present thread's CPU time is read with: a clockid_t, or a handle on Windows; 0 if there is none.</summary>
+        /// <summary>The clock of the present thread's CPU time: a clockid_t, or a handle on Windows; 0 if there is none.</summary>
         [FieldOffset(TreeLayout.OwnAt)] public long CpuClock;
         /// <summary>CPU time of the threads before, in ns, less what the present one had before it came.</summary>
         [FieldOffset(TreeLayout.OwnAt + 8)] public long CpuBefore;
@@ -164,7 +164,7 @@ namespace Ilinst
         [FieldOffset(TreeLayout.OwnAt + 72)] public long EndOfEvents;
     }
 
-    /// <summary>What a tree has that is not in the file.</summary>
+    /// <summary>The parts of a tree that are not in the file.</summary>
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct TreeMemory
     {
@@ -197,7 +197,7 @@ namespace Ilinst
         public long DelayLooked;
         /// <summary>As <see cref="CallTree.CpuBefore"/>, of <see cref="CallTree.RunDelay"/>.</summary>
         public long DelayBefore;
-        /// <summary>Which of the tree's threads, from 1, the profile knows by its id, how many it does, and whether by its name too.</summary>
+        /// <summary>The last of the tree's threads, from 1, whose id is in the profile, the number of those, and whether its name is there, too.</summary>
         public long KnownThread;
         public int KnownThreads;
         public int IsNamed;

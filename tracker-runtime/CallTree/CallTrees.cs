@@ -20,7 +20,7 @@ namespace Ilinst
         private static readonly Gate gate = new Gate();
         private static readonly List<IntPtr> trees = new List<IntPtr>();
         private static readonly List<Thread> owners = new List<Thread>();
-        /// <summary>Which tree is looked at next.</summary>
+        /// <summary>The tree that is looked at next.</summary>
         private static int hand;
         private static bool isStarted;
         private static bool isTracking;
@@ -311,7 +311,7 @@ namespace Ilinst
         }
 
         /// <summary>Switches this thread's probes off.</summary>
-        /// <param name="tree">What <see cref="SwitchOn"/> wants back, with what is returned.</param>
+        /// <param name="tree">The argument for <see cref="SwitchOn"/>, with the returned value.</param>
         public static bool SwitchOff(out CallTree* tree)
         {
             bool was = isBusy;

@@ -9,7 +9,7 @@ namespace Ilinst
     /// </summary>
     internal static unsafe class Frames
     {
-        /// <summary>What its node counts as a call ends with it.</summary>
+        /// <summary>The call that its node counts ends with it.</summary>
         public const int IsCall = 1;
         /// <summary>It is none of the time of what was the current node.</summary>
         public const int IsDetached = 2;
@@ -71,7 +71,7 @@ namespace Ilinst
             return Enter(tree, node, IsCall | IsDetached, Layer(tree));
         }
 
-        /// <summary>What stands for all of a method's calls for which there is no node; null if there is no memory.</summary>
+        /// <summary>The node that stands for all calls of a method without a path; null if there is no memory.</summary>
         public static CallNode* OverflowNode(CallTree* tree, long methodId)
         {
             if (tree->OverflowRoot == 0)
@@ -105,7 +105,7 @@ namespace Ilinst
         /// The frame's step hands over what is to go on: what is called until it is left, the awaiter's methods, is its own, but
         /// its call's next step may begin.
         /// </summary>
-        /// <returns>Whose step it is; null if that isn't known.</returns>
+        /// <returns>The call that the step belongs to; null if that is not known.</returns>
         public static LogicalCall HandOver(CallTree* tree, IntPtr token)
         {
             Frame* frame = Tokens.FrameOf(token);
@@ -119,7 +119,7 @@ namespace Ilinst
         }
 
         /// <summary>Ends a step before it is left: what comes until then is not its own.</summary>
-        /// <param name="call">Whose step it was, if that is known.</param>
+        /// <param name="call">The call that the step belonged to, if that is known.</param>
         public static bool EndEarly(CallTree* tree, IntPtr token, long now, out LogicalCall call)
         {
             Frame* frame = Tokens.FrameOf(token);

@@ -4,7 +4,7 @@ using System.Threading;
 
 namespace Ilinst
 {
-    /// <summary>Which threads a tree is of: their ids, and their names once they have one.</summary>
+    /// <summary>The threads of a tree: their ids, and their names once they have one.</summary>
     internal static unsafe class ThreadNames
     {
         /// <summary>Of those that share a tree, one after another, the first: programs start them for as long as they run.</summary>

@@ -126,7 +126,7 @@ namespace Ilinst
         }
 
         /// <summary>A node's call ends: no exception leaves it any more.</summary>
-        /// <returns>What <see cref="GoOn"/> wants for the exception that ends it; 0 if none does.</returns>
+        /// <returns>The argument for <see cref="GoOn"/>, for the exception that ends it; 0 if none does.</returns>
         public static long End(CallTree* tree, CallNode* node)
         {
             TreeMemory* memory = (TreeMemory*)tree->Memory;

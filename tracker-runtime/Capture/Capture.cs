@@ -10,9 +10,9 @@ namespace Ilinst
     public static unsafe class Capture
     {
         /// <summary>A call begins.</summary>
-        /// <param name="methodId">Which method.</param>
-        /// <param name="what">Which values follow.</param>
-        /// <returns>What the others want back; zero if the call is not kept.</returns>
+        /// <param name="methodId">The id of the method.</param>
+        /// <param name="what">The values that follow.</param>
+        /// <returns>The number for the other probes; zero if the call is not kept.</returns>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static long Enter(long methodId, int what)
         {
@@ -46,7 +46,7 @@ namespace Ilinst
             }
         }
 
-        /// <summary>What a by-reference argument refers to.</summary>
+        /// <summary>The value that a by-reference argument refers to.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Reference<T>(ref T value)
         {
@@ -109,7 +109,7 @@ namespace Ilinst
         }
 
         /// <summary>Called in a finally block: an exception has left the method, unless <see cref="Returning"/> follows.</summary>
-        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        /// <param name="number">The number from <see cref="Enter"/>.</param>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Left(long number)
         {
@@ -117,7 +117,7 @@ namespace Ilinst
         }
 
         /// <summary>Called before a call that takes the method's place.</summary>
-        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        /// <param name="number">The number from <see cref="Enter"/>.</param>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void TailCalling(long number)
         {
@@ -125,8 +125,8 @@ namespace Ilinst
         }
 
         /// <summary>Called where a method returns.</summary>
-        /// <param name="number">What <see cref="Enter"/> gave.</param>
-        /// <param name="what">Which values follow.</param>
+        /// <param name="number">The number from <see cref="Enter"/>.</param>
+        /// <param name="what">The values that follow.</param>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Returning(long number, int what)
         {
@@ -153,8 +153,8 @@ namespace Ilinst
         /// Called in a filter around the method's body: an exception leaves it, unless something else does before. Nothing has
         /// been left yet. Of an overflow of the stack nothing is kept: there is no room.
         /// </summary>
-        /// <param name="exception">What it was given.</param>
-        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        /// <param name="exception">The exception that was thrown.</param>
+        /// <param name="number">The number from <see cref="Enter"/>.</param>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Passing(object exception, long number)
         {
@@ -171,8 +171,8 @@ namespace Ilinst
         }
 
         /// <summary>Called where a catch handler begins.</summary>
-        /// <param name="exception">What it was given.</param>
-        /// <param name="number">What <see cref="Enter"/> gave.</param>
+        /// <param name="exception">The exception that was thrown.</param>
+        /// <param name="number">The number from <see cref="Enter"/>.</param>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Catching(object exception, long number)
         {

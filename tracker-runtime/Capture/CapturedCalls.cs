@@ -39,7 +39,7 @@ namespace Ilinst
         private long oldest;
         private long chunks;
         private long lost;
-        /// <summary>What was written last, if it says that a call ended.</summary>
+        /// <summary>The last record, if it is that of a call's end.</summary>
         private long lastLeft;
         private long lastStart;
         private long lastClock;

@@ -19,7 +19,7 @@ namespace Ilinst
         public const int TypeItself = 6;
 
         public int Kind;
-        /// <summary>What its values begin with, or an enum's.</summary>
+        /// <summary>The first byte of its values, or of an enum's.</summary>
         public byte Element;
         /// <summary>Of its description in the profile.</summary>
         public int Number;

@@ -241,7 +241,7 @@ namespace Ilinst
             return RuntimeHelpers.GetHashCode(value);
         }
 
-        /// <summary>What the program says of an object, as the one field that it has then.</summary>
+        /// <summary>The result of an object's ToString, as its only field.</summary>
         private static bool TryPutOwnText(CapturedCalls* calls, object value)
         {
             byte* count = calls->Room(1);

@@ -283,10 +283,10 @@ namespace Ilinst
         }
     }
 
-    /// <summary>What is done with a chunk.</summary>
+    /// <summary>An action on a chunk.</summary>
     internal unsafe delegate void ChunkVisitor(ChunkHeader* chunk);
 
-    /// <summary>What each chunk begins with.</summary>
+    /// <summary>The header of a chunk.</summary>
     [StructLayout(LayoutKind.Explicit, Size = ChunkLayout.Header)]
     internal struct ChunkHeader
     {
@@ -296,13 +296,13 @@ namespace Ilinst
         [FieldOffset(ChunkLayout.SizeAt)] public int SizeInFile;
         /// <summary>Where it is in memory.</summary>
         [FieldOffset(ChunkLayout.AddressAt)] public long Address;
-        /// <summary>Whose it is: the address of a tree, or 0.</summary>
+        /// <summary>The address of the tree that it belongs to, or 0.</summary>
         [FieldOffset(ChunkLayout.TreeAt)] public long Tree;
         /// <summary>The tree's number, from 1.</summary>
         [FieldOffset(ChunkLayout.TreeNumberAt)] public long TreeNumber;
         /// <summary>How many bytes are in use, with this header.</summary>
         [FieldOffset(ChunkLayout.UsedAt)] public long Used;
-        /// <summary>What the kind makes of it.</summary>
+        /// <summary>Its meaning depends on the kind.</summary>
         [FieldOffset(ChunkLayout.OwnAt)] public long Own;
     }
 }

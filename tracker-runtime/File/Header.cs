@@ -22,9 +22,9 @@ namespace Ilinst
         [FieldOffset(HeaderLayout.TimeAt)] public long StartTime;
         [FieldOffset(HeaderLayout.MaxNodesAt)] public int MaxNodes;
         [FieldOffset(HeaderLayout.ModeAt)] public int Mode;
-        /// <summary>What a call that does nothing shows as its own time, in ticks.</summary>
+        /// <summary>The own time of a call that does nothing, in ticks.</summary>
         [FieldOffset(HeaderLayout.ProbeInsideAt)] public double CostInside;
-        /// <summary>What a call adds to its caller beside that, in ticks.</summary>
+        /// <summary>The time that a call adds to its caller beside that, in ticks.</summary>
         [FieldOffset(HeaderLayout.ProbeOutsideAt)] public double CostOutside;
         /// <summary>One read of the clock, in ticks.</summary>
         [FieldOffset(HeaderLayout.ClockReadAt)] public double CostOfClock;

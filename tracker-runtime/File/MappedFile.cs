@@ -78,7 +78,7 @@ namespace Ilinst
         }
 
         /// <summary>Allocates some of the file behind what is there, and maps it at a multiple of 64 KiB.</summary>
-        /// <param name="header">What the file begins with, if anything: it is compared.</param>
+        /// <param name="header">The expected beginning of the file, or null.</param>
         /// <returns>Null if it cannot be had.</returns>
         public static byte* Grow(long file, byte* header, long from, long size)
         {

@@ -86,6 +86,6 @@ namespace Ilinst
         }
     }
 
-    /// <summary>What is done with a method's id, or a module's key.</summary>
+    /// <summary>An action on a method's id, or on a module's key.</summary>
     internal delegate void IdVisitor(long id);
 }

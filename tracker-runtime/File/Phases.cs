@@ -81,7 +81,7 @@ namespace Ilinst
             Add(name, PhaseKind.Mark);
         }
 
-        /// <summary>What was counted so far is no longer wanted.</summary>
+        /// <summary>Discards the counts so far.</summary>
         public static void Reset()
         {
             Add("", PhaseKind.Reset);
@@ -154,7 +154,7 @@ namespace Ilinst
             return entry;
         }
 
-        /// <summary>What a chunk's nodes have beside, into a phase's chunk of details, or the next one.</summary>
+        /// <summary>Copies the details of a chunk's nodes into a phase's chunk of details, or the next one.</summary>
         /// <returns>The last of them; null if there is none.</returns>
         private static ChunkHeader* WriteDetails(ChunkHeader* chunk, byte* phase, ChunkHeader* details)
         {
@@ -212,7 +212,7 @@ namespace Ilinst
             return details;
         }
 
-        /// <summary>What the calls that are open have taken so far.</summary>
+        /// <summary>The time that open calls have taken so far.</summary>
         private static void FindOpen(ChunkHeader* chunk, long now, Dictionary<long, Open> open)
         {
             CallTree* tree = (CallTree*)((byte*)chunk + ChunkLayout.Header);

@@ -248,7 +248,7 @@ namespace Ilinst
             tree->EndOfEvents = block + HeaderLayout.Block;
         }
 
-        /// <summary>What is so short that a probe's time matters is an accessor, most of the time: so these are what is called.</summary>
+        /// <summary>Accessors: methods that are so short that a probe's time matters are mostly such.</summary>
         private sealed class Point
         {
             private int x;
@@ -290,7 +290,7 @@ namespace Ilinst
                 }
             }
 
-            /// <summary>What would be inlined, without probes.</summary>
+            /// <summary>The same without probes: the accessors would be inlined.</summary>
             [MethodImpl((MethodImplOptions)(512 | 8))]
             public void InTurnWithout(int calls)
             {
@@ -311,7 +311,7 @@ namespace Ilinst
         }
     }
 
-    /// <summary>What was measured, in ticks of a round.</summary>
+    /// <summary>The sums of the measured rounds, in ticks.</summary>
     internal sealed class Costs
     {
         /// <summary>

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
-    /// <summary>What calls are timed by: the stopwatch, unless the settings name another clock.</summary>
+    /// <summary>The clock that times calls: the stopwatch, unless the settings name another one.</summary>
     internal static class Clock
     {
         public delegate long Reader();

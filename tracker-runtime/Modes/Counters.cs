@@ -52,7 +52,7 @@ namespace Ilinst
             }
         }
 
-        /// <summary>What is paused is not seen by the hot path.</summary>
+        /// <summary>Hides the table from the hot path while recording is paused.</summary>
         public static void OnPause(bool isPaused)
         {
             shown = isPaused ? null : table;

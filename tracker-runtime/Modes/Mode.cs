@@ -1,9 +1,9 @@
 namespace Ilinst
 {
-    /// <summary>What is measured, chosen at the first probe.</summary>
+    /// <summary>The mode of measurement, chosen at the first probe.</summary>
     internal static unsafe class Mode
     {
-        /// <summary>Which of <see cref="Probes"/> those are: <see cref="ProfileInfoTracker.probe"/>.</summary>
+        /// <summary>The kinds of <see cref="Probes"/>: values of <see cref="ProfileInfoTracker.probe"/>.</summary>
         public const int ByStopwatch = 0;
         public const int Sampling = 1;
         public const int Counting = 2;

@@ -43,7 +43,7 @@ namespace Ilinst
         /// Waits for the lock of a folder, which says that nobody else chooses a name in it; not for ever, as it may be held by what
         /// knows nothing of that.
         /// </summary>
-        /// <returns>What <see cref="Release"/> wants.</returns>
+        /// <returns>The argument for <see cref="Release"/>.</returns>
         public static long TakeFolder(string folder)
         {
             int file = HasLocks ? Libc.open(folder, Libc.ReadOnly, 0) : -1;

@@ -147,7 +147,7 @@ namespace Ilinst
             }
         }
 
-        /// <summary>What a clock of the system says, in ns; -1 if it is none, or no longer.</summary>
+        /// <summary>The time of a clock of the system, in ns; -1 if there is no such clock, or no longer.</summary>
         public static long ClockTime(int clock)
         {
             IntPtr* time = stackalloc IntPtr[2];
@@ -255,7 +255,7 @@ namespace Ilinst
             return Name(0);
         }
 
-        /// <summary>What Linux calls the processor: "x86_64".</summary>
+        /// <summary>The processor, as Linux calls it: "x86_64".</summary>
         public static string Machine()
         {
             return Name(4);

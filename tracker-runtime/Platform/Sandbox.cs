@@ -16,7 +16,7 @@ namespace Ilinst
         private const int PartsOfTime = 20;
         /// <summary>... and so much more, that short programs have all of it.</summary>
         private const double Allowance = 0.1; // s
-        /// <summary>What was not written at once is written so much later.</summary>
+        /// <summary>The delay of a profile that was not written at once.</summary>
         private const int Delay = 100; // ms
         /// <summary>How often a profile is written whose calls have no end.</summary>
         private const int Period = 500; // ms

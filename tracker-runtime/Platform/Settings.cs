@@ -2,7 +2,7 @@ using System;
 
 namespace Ilinst
 {
-    /// <summary>What the environment says.</summary>
+    /// <summary>The settings in the environment.</summary>
     internal static class Settings
     {
         private const string OutputVariable = "ILINST_OUTPUT";
@@ -64,7 +64,7 @@ namespace Ilinst
             return number > 0 ? (int)number : otherwise;
         }
 
-        /// <summary>What is measured: one of the constants of <see cref="Ilinst.Mode"/>.</summary>
+        /// <summary>The mode of measurement: one of the constants of <see cref="Ilinst.Mode"/>.</summary>
         public static int Mode()
         {
             switch (Environment.GetEnvironmentVariable(ModeVariable))
@@ -80,7 +80,7 @@ namespace Ilinst
             }
         }
 
-        /// <summary>What calls are to be timed by: one of the constants of <see cref="Ilinst.Clock"/>.</summary>
+        /// <summary>The clock that times calls: one of the constants of <see cref="Ilinst.Clock"/>.</summary>
         public static int Clock()
         {
             switch (Environment.GetEnvironmentVariable(ClockVariable))

@@ -140,7 +140,7 @@ namespace Ilinst
             return IsCore ? ".NET " + CoreVersion() : ".NET Framework " + Environment.Version;
         }
 
-        /// <summary>What Environment.Version is made of: the host says it, or else the core library.</summary>
+        /// <summary>The source of Environment.Version: the host, or else the core library.</summary>
         private static string CoreVersion()
         {
             object said = AppDomain.CurrentDomain.GetData("FX_PRODUCT_VERSION");

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
-    /// <summary>What the probes of a mode do: a structure, since the JIT compiles what it is an argument of for each by itself.</summary>
+    /// <summary>The actions of a mode's probes. It is a structure, so that the JIT compiles each generic method that takes it once a mode.</summary>
     internal interface IProbe
     {
         bool IsTimed { get; }

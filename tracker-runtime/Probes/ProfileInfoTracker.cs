@@ -19,7 +19,7 @@ namespace Ilinst
         /// </summary>
         internal static long* recorded;
 
-        /// <summary>Which probes are used: the constants of <see cref="Mode"/>. No constant: this is compiled before it is known.</summary>
+        /// <summary>The probes that are used: one of the constants of <see cref="Mode"/>. No constant: this is compiled before it is known.</summary>
         internal static int probe;
 
         /// <summary>
@@ -29,8 +29,8 @@ namespace Ilinst
         private const MethodImplOptions Hot = (MethodImplOptions)512 | MethodImplOptions.NoInlining;
 
         /// <summary>Called when a method is entered.</summary>
-        /// <param name="methodId">Which one: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
-        /// <returns>What <see cref="WhenLeaving"/> wants back; zero if the call is not tracked.</returns>
+        /// <param name="methodId">The id of the method: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
+        /// <returns>The token for <see cref="WhenLeaving"/>; zero if the call is not tracked.</returns>
         [MethodImpl(Hot)]
         public static IntPtr WhenEntering(long methodId)
         {
@@ -55,7 +55,7 @@ namespace Ilinst
         /// Called when a method is left, however it ends. Where calls are only counted, this is all; it asks for that, and not for
         /// the token, since what is inlined makes the program's frames no larger then.
         /// </summary>
-        /// <param name="token">What <see cref="WhenEntering"/> or <see cref="WhenStepping"/> gave for this call.</param>
+        /// <param name="token">The token of this call, from <see cref="WhenEntering"/> or <see cref="WhenStepping"/>.</param>
         [MethodImpl((MethodImplOptions)256)]
         public static void WhenLeaving(IntPtr token)
         {
@@ -96,7 +96,7 @@ namespace Ilinst
         }
 
         /// <summary>Called where a finally or fault handler begins.</summary>
-        /// <param name="token">What was given for the call that the handler is in.</param>
+        /// <param name="token">The token of the call that the handler is in.</param>
         public static void WhenHandling(IntPtr token)
         {
             CallTree* tree = ProfileInfoTracker.tree;
@@ -107,7 +107,7 @@ namespace Ilinst
         }
 
         /// <summary>Called where a catch handler, or that of a filter, begins.</summary>
-        /// <param name="token">What was given for the call that the handler is in.</param>
+        /// <param name="token">The token of the call that the handler is in.</param>
         public static void WhenCatching(IntPtr token)
         {
             if (!Tokens.IsNone(token))
@@ -117,15 +117,15 @@ namespace Ilinst
         }
 
         /// <summary>Called when a method that the runtime suspends is entered, in place of <see cref="WhenEntering"/>.</summary>
-        /// <param name="methodId">Which one.</param>
-        /// <returns>What the others want back.</returns>
+        /// <param name="methodId">The id of the method.</param>
+        /// <returns>The token for the other probes.</returns>
         public static IntPtr WhenStarting(long methodId)
         {
             return probe == Mode.Counting || Recording.IsPaused ? WhenEntering(methodId) : RuntimeAsync.Start(methodId);
         }
 
         /// <summary>Called before such a method awaits.</summary>
-        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        /// <param name="token">The token from <see cref="WhenStarting"/>.</param>
         public static void WhenSuspending(IntPtr token)
         {
             if (Tokens.IsCall(token))
@@ -135,7 +135,7 @@ namespace Ilinst
         }
 
         /// <summary>Called before such a method calls what it awaits at once, in place of <see cref="WhenSuspending"/>.</summary>
-        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        /// <param name="token">The token from <see cref="WhenStarting"/>.</param>
         public static void WhenCallingAwaited(IntPtr token)
         {
             if (Tokens.IsCall(token))
@@ -145,7 +145,7 @@ namespace Ilinst
         }
 
         /// <summary>Called behind it.</summary>
-        /// <param name="token">What <see cref="WhenStarting"/> gave.</param>
+        /// <param name="token">The token from <see cref="WhenStarting"/>.</param>
         public static void WhenContinuing(IntPtr token)
         {
             if (Tokens.IsCall(token))
@@ -156,14 +156,14 @@ namespace Ilinst
 
         /// <summary>Called when a step of an async method begins: by its state machine, in place of <see cref="WhenEntering"/>.</summary>
         /// <param name="methodId">The method that a person wrote.</param>
-        /// <returns>What the others want back.</returns>
+        /// <returns>The token for the other probes.</returns>
         public static IntPtr WhenStepping(long methodId)
         {
             return probe == Mode.Counting || Recording.IsPaused ? IntPtr.Zero : LogicalCalls.Step(methodId);
         }
 
         /// <summary>Called before a step hands over what is to go on when the awaited is done.</summary>
-        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        /// <param name="token">The token from <see cref="WhenStepping"/>.</param>
         public static void WhenAwaiting(IntPtr token)
         {
             if (!Tokens.IsNone(token))
@@ -173,7 +173,7 @@ namespace Ilinst
         }
 
         /// <summary>Called before an async method's result is set, which runs what waits for it.</summary>
-        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        /// <param name="token">The token from <see cref="WhenStepping"/>.</param>
         public static void WhenCompleting(IntPtr token)
         {
             if (!Tokens.IsNone(token))
@@ -183,7 +183,7 @@ namespace Ilinst
         }
 
         /// <summary>Called before an async method's exception is set.</summary>
-        /// <param name="token">What <see cref="WhenStepping"/> gave.</param>
+        /// <param name="token">The token from <see cref="WhenStepping"/>.</param>
         public static void WhenFaulting(IntPtr token)
         {
             if (!Tokens.IsNone(token))

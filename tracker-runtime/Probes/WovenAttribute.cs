@@ -20,7 +20,7 @@ namespace Ilinst
             this.options = options;
         }
 
-        /// <summary>What the ids of the module's methods begin with: 40 bits.</summary>
+        /// <summary>The first 40 bits of the ids of the module's methods.</summary>
         public long ModuleKey
         {
             get { return moduleKey; }

@@ -387,7 +387,7 @@ internal sealed class CecilWeave
     }
 }
 
-/// <summary>What an assembly refers to.</summary>
+/// <summary>The references of an assembly.</summary>
 internal sealed class References : DefaultAssemblyResolver
 {
     public override AssemblyDefinition Resolve(AssemblyNameReference name, ReaderParameters parameters)

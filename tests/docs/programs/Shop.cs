@@ -86,7 +86,7 @@ namespace Shop
             list.Add(new KeyValuePair<string, decimal>("spoon", 3));
         }
 
-        /// <summary>What takes the time: it looks at one after another.</summary>
+        /// <summary>Takes the time: it looks at one after another.</summary>
         public decimal Find(string article)
         {
             foreach (KeyValuePair<string, decimal> price in list)

@@ -2,7 +2,7 @@ using System.Threading;
 
 namespace Steps
 {
-    /// <summary>What is called a known number of times, and keeps its own record.</summary>
+    /// <summary>Methods that are called a known number of times, and keep their own record.</summary>
     public static class Work
     {
         private static int begun;

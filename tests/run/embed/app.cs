@@ -1,7 +1,7 @@
 using System;
 using System.Reflection;
 
-/// <summary>What it can see of itself must not change: the types that others see.</summary>
+/// <summary>Its view of itself must not change: the types that others see.</summary>
 public static class App
 {
     const int Offset = 1;

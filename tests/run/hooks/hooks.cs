@@ -1,7 +1,7 @@
 using System;
 using System.Text;
 
-/// <summary>What hooks say begins with #, and is told apart from the program's own words by that.</summary>
+/// <summary>Lines of hooks begin with #, so that they can be told from the program's own.</summary>
 public static class Said
 {
     public static void Line(params object[] words)

@@ -54,7 +54,7 @@ static class Program
         Records.Add(method, 1, latency, steps * Ms, own * Ms, total * Ms);
     }
 
-    /// <summary>What the runtime suspends would go on in the thread pool, beside this thread.</summary>
+    /// <summary>A method that the runtime suspends would go on in the thread pool, beside this thread.</summary>
 #if RUNTIME_ASYNC
     static Task Anywhere(Task task)
     {
@@ -154,7 +154,7 @@ static class Program
         throw new InvalidOperationException("as meant");
     }
 
-    /// <summary>What waits for it goes on inside of its last step, and is none of it.</summary>
+    /// <summary>A method that waits for it goes on inside of its last step, and is no part of it.</summary>
     static async void Void(TaskCompletionSource<int> done)
     {
         long start = VirtualClock.Now;

@@ -1,7 +1,7 @@
 using System.Linq;
 using Mono.Cecil;
 
-/// <summary>What trimmers, weavers and obfuscators do to a file: methods go, get other rows, and one gets another name.</summary>
+/// <summary>Changes a file as trimmers, weavers and obfuscators do: methods go, get other rows, and one gets another name.</summary>
 static class Rewriter
 {
     static void Main(string[] arguments)

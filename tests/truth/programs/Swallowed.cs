@@ -160,7 +160,7 @@ static class Program
         throw new InvalidOperationException("as meant " + Work(number));
     }
 
-    /// <summary>What it calls throws, and catches that itself.</summary>
+    /// <summary>Its callee throws an exception and catches it itself.</summary>
     static int Calm(int number)
     {
         Library.Fail();

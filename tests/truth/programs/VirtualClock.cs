@@ -124,7 +124,7 @@ static class VirtualClock
         ReleaseNextCall(milliseconds, delegate { }, release);
     }
 
-    /// <param name="before">What the other thread does first, as taking a lock.</param>
+    /// <param name="before">The first action of the other thread, such as taking a lock.</param>
     public static void ReleaseNextCall(int milliseconds, Action before, Action release)
     {
         ManualResetEvent isReady = new ManualResetEvent(false);
@@ -306,7 +306,7 @@ static class Waits
     }
 }
 
-/// <summary>What a program says of itself: lines `NAME number ...`.</summary>
+/// <summary>The record that a program keeps of itself: lines `NAME number ...`.</summary>
 static class Records
 {
     static readonly SortedDictionary<string, List<long>> records = new SortedDictionary<string, List<long>>(StringComparer.Ordinal);
@@ -355,14 +355,14 @@ static class Records
     }
 
     /// <summary>A call of a method: <see cref="Spend"/> has the second number of its record.</summary>
-    /// <returns>What <see cref="Left"/> wants back.</returns>
+    /// <returns>The argument for <see cref="Left"/>.</returns>
     public static long Entered(string method)
     {
         Add(method, 1, 0, 0, 1);
         return VirtualClock.Now;
     }
 
-    /// <summary>What is entered once more meanwhile is in its own time once.</summary>
+    /// <summary>A method that is entered again meanwhile counts its own time once.</summary>
     public static void Left(string method, long since)
     {
         lock (records)

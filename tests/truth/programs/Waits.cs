@@ -156,7 +156,7 @@ static class Program
         Work();
     }
 
-    /// <summary>What waits is not work, and work is no wait.</summary>
+    /// <summary>Waiting is not work, and work is no wait.</summary>
     static void Work()
     {
         VirtualClock.AwaitReleased();
