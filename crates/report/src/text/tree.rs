@@ -62,7 +62,7 @@ fn remarks(row: &PathRow<'_>) -> String {
         let _ = write!(text, "  [async: {} a call, {share:.0} % of it awaiting]", short_time(row.average_ms));
     }
     if row.overflow {
-        text.push_str("  [on many paths]");
+        text.push_str("  [callers not recorded]");
     }
     if row.counted {
         text.push_str("  [counted]");
