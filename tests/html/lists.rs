@@ -21,12 +21,33 @@ const SHOWN: &[(&str, &str)] = &[
 ];
 
 /// Returns the expected text of a cell.
-fn cell(column: &str, value: &Value) -> String {
-    match (column, value.as_f64()) {
+fn cell(column: &str, field: &str, row: &Value) -> String {
+    let error = match column {
+        "self" => row["selfUncertaintyMs"].as_f64(),
+        "total" => row["totalUncertaintyMs"].as_f64(),
+        _ => None,
+    };
+    match (column, row[field].as_f64()) {
         (_, None) => String::new(),
         ("calls" | "exceptions", Some(number)) => count(number),
-        (_, Some(ms)) => time(ms),
+        (_, Some(ms)) => error.map_or_else(|| time(ms), |error| rough_time(ms, error)),
     }
+}
+
+/// Returns a time without the digits that its possible error makes meaningless.
+fn rough_time(ms: f64, error: f64) -> String {
+    if error <= 0.0 {
+        return time(ms);
+    }
+    if ms < error {
+        let size = 10_f64.powf(error.log10().floor());
+        return format!("< {}", time((error / size).ceil() * size));
+    }
+    let size = [1e3, 1.0, 1e-3].into_iter().find(|size| ms >= *size).unwrap_or(1e-6);
+    let digits = (-(error / size).log10()).ceil().max(0.0) as usize;
+    let (value, unit) = time(ms).split_once(' ').map(|(value, unit)| (value.to_owned(), unit.to_owned())).expect("it has a unit");
+    let shown = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    format!("{:.digits$} {unit}", value.parse::<f64>().expect("a number"), digits = digits.min(shown))
 }
 
 impl Shown {
@@ -62,7 +83,7 @@ impl Shown {
         let expected: Vec<Vec<String>> = methods
             .iter()
             .map(|row| {
-                let cells = columns.iter().map(|(column, field)| cell(column, &row[field]));
+                let cells = columns.iter().map(|(column, field)| cell(column, field, row));
                 std::iter::once(row["name"].as_str().expect("a name").to_owned()).chain(cells).collect()
             })
             .collect();

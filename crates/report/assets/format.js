@@ -10,6 +10,25 @@ function time(ms) {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
+/**
+ * A time without the digits that its possible error makes meaningless; `< 0.4 ms` if it is below the error.
+ * @param {number} ms @param {number} error in ms
+ */
+function roughTime(ms, error) {
+  const size = ms >= 1e3 ? 1e3 : ms >= 1 ? 1 : ms >= 1e-3 ? 1e-3 : 1e-6;
+  if (!(error > 0)) return time(ms);
+  if (ms < error) return '< ' + time(roundedUp(error));
+  const digits = Math.max(0, Math.ceil(-Math.log10(error / size)));
+  const [value, unit] = time(ms).split(' ');
+  return `${Number(value).toFixed(Math.min(digits, (value.split('.')[1] ?? '').length))} ${unit}`;
+}
+
+/** The next larger number with one digit that is not zero. @param {number} value */
+function roundedUp(value) {
+  const size = 10 ** Math.floor(Math.log10(value));
+  return Math.ceil(value / size) * size;
+}
+
 /** A number with its thousands apart. @param {number} number */
 function count(number) {
   return Math.round(number).toLocaleString('en-US').replaceAll(',', '\u202f');

@@ -3,13 +3,21 @@
 /** The columns; those of `single` are of single calls, which are known for all threads together. */
 const TABLE = [
   { key: 'name', label: 'Method', title: 'Its name', text: true },
-  { key: 'self', label: 'Self', title: 'Running in it alone', say: (value) => time(value * MS), bar: 'running' },
+  {
+    key: 'self',
+    label: 'Self',
+    title: 'Running in it alone',
+    say: (value) => time(value * MS),
+    bar: 'running',
+    error: 'selfError',
+  },
   {
     key: 'total',
     label: 'Total',
     title: 'Running, with what it calls',
     say: (value) => time(value * MS),
     bar: 'running',
+    error: 'totalError',
   },
   {
     key: 'waiting',
@@ -122,7 +130,7 @@ class Table extends Grid {
         return element('div', { role: 'gridcell', class: 'text' }, methodName(row.fn), ...app.remarks(row.fn));
       const value = row[column.key];
       const share = column.bar ? value / app.tree.total(column.bar)[0] : undefined;
-      const cell = numberCell(value === undefined ? '' : column.say(value), column.key, share);
+      const cell = numberCell(value === undefined ? '' : this.words(column, row), column.key, share);
       if (column.judged && !changeOf(column.judged, row.fn)?.counts) cell.classList.add('zero');
       if (column.bar) cell.title = percent(value, app.tree.total(column.bar)[0]) + ' of all';
       return cell;
@@ -139,6 +147,14 @@ class Table extends Grid {
       },
       ...cells,
     );
+  }
+
+  /** The text of a number. Errors of times are known for all threads together. @param {any} column @param {any} row */
+  words(column, row) {
+    const { isAllThreads, methods } = this.app;
+    if (!column.error || !isAllThreads || !methods[column.error]) return column.say(row[column.key]);
+    const error = methods[column.error].get(row.fn);
+    return error === undefined ? '–' : roughTime(row[column.key] * MS, error);
   }
 
   /** @param {number} index */

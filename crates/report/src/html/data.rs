@@ -90,6 +90,9 @@ struct Methods {
     max: Vec<Option<f64>>,
     average: Vec<f64>,
     awaiting: Vec<Option<f64>>,
+    /// The possible error of the running time, in it alone and with its callees; `None` if the time is not known.
+    self_error: Vec<Option<f64>>,
+    total_error: Vec<Option<f64>>,
     /// Remarks shown beside the method.
     remarks: Vec<Vec<String>>,
 }
@@ -260,6 +263,8 @@ impl Methods {
             max: times(|row| row.max_ms),
             average: rows.iter().map(|row| rounded(row.average_ms)).collect(),
             awaiting: times(|row| row.awaiting_ms),
+            self_error: times(|row| (!row.is_counted()).then_some(row.self_uncertainty_ms)),
+            total_error: times(|row| Some(row.total_uncertainty_ms)),
             remarks: rows.iter().map(remarks).collect(),
         }
     }
