@@ -88,7 +88,9 @@ impl Sdk {
         command
             .env("DOTNET_CLI_USE_MSBUILD_SERVER", "0")
             .env("UseSharedCompilation", "false")
-            .env("MSBUILDDISABLENODEREUSE", "1");
+            .env("MSBUILDDISABLENODEREUSE", "1")
+            // No test uses the certificate that the first command makes in a new home.
+            .env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false");
         command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_NOLOGO", "1");
         command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         match self.packages {

@@ -91,6 +91,8 @@ impl Dotnet {
         command.env("NUGET_PACKAGES", self.folder.join("packages")).env("DOTNET_ROOT", self.root());
         command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
         command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0").env("UseSharedCompilation", "false");
+        // No test uses the certificate that the first command makes in a new home.
+        command.env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false");
         command.env("MSBUILDTERMINALLOGGER", "off").env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);
         command
     }
