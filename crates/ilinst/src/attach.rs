@@ -58,8 +58,8 @@ the recording early.
 
 Afterwards the methods are restored. The idle profiler library stays loaded, because .NET cannot unload it; you can attach again.
 
-Steps of async methods count as calls, and waiting counts as running time. Collectible assemblies and runtime-async methods are skipped \
-and reported.";
+Each step of an async method counts as a call, and waiting counts as running time. Collectible assemblies and runtime-async \
+methods are skipped and reported.";
 
 /// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
 const NOT_APPLICABLE: [&str; 10] =

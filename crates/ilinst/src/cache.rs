@@ -27,7 +27,7 @@ pub(crate) struct Opts {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Delete all programs that are not running
+    /// Delete the kept copies of all programs that are not running
     Clear,
 }
 
@@ -36,8 +36,9 @@ Examples:
   ilinst cache                 the programs that are kept, and their folder
   ilinst cache clear
 
-The cache is the folder ilinst-cache in the folder that ILINST_CACHE names, or else in the user's folder for caches. Only its \
-entries are deleted. `ilinst run` keeps four builds of a program at most, and deletes entries that were not used for 30 days.";
+The cache is a folder named ilinst-cache. The environment variable ILINST_CACHE names its parent folder; the default is the \
+user's cache folder. Only entries of the cache are deleted. `ilinst run` keeps at most four builds of a program, and deletes \
+entries that were not used for 30 days.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

@@ -22,13 +22,13 @@ use crate::{
 /// The options that choose the calls to show.
 #[derive(Args, Debug, Default)]
 pub(crate) struct CallArgs {
-    /// Show single calls with the values that --capture recorded, in the order in which they began
+    /// Show the single calls that --capture recorded, with their values, in the order of their start
     #[arg(help_heading = "Report", long, conflicts_with_all = ["tree", "hot_path", "threads", "assemblies", "group", "columns", "filter", "sort", "csv", "html", "watch"])]
     calls: bool,
 
     /// Show only calls that meet a condition, as 'count > 3 && name == "x"'
     ///
-    /// Use parameter names, `this`, `return`, their fields (order.Total), and .Length.
+    /// A condition can use parameter names, `this`, `return`, fields of these values (order.Total), and .Length.
     #[arg(help_heading = "Report", long = "where", value_name = "CONDITION", requires = "calls")]
     condition: Option<Condition>,
 

@@ -92,7 +92,7 @@ pub(crate) struct Opts {
     #[arg(long)]
     markdown: bool,
 
-    /// Write one HTML file with the changes as flame graph, table and tree; it needs no network
+    /// Write one HTML file that works offline, with the changes as flame graph, table and tree
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown"])]
     html: Option<PathBuf>,
 }
@@ -112,13 +112,16 @@ Expressions for --fail-if are checked for each method:
   new and self > 1ms                         the base has no such method
 or for the program:
   program.running > +5% or program.cpu > 2s
-Columns: self, total, waiting, calls, average, p95, max, exceptions, cpu. Of the program: running, waiting, elapsed, cpu.
-Units: %, ns, us, ms, s, or none. A value with a sign is a change, which must exceed noise; without a sign, it is the new value.
-Words: slower, faster, new, gone, and, or, not, ( ). `~` matches a name by a pattern.
+Columns of methods: self, total, waiting, calls, average, p95, max, exceptions, cpu.
+Columns of the program: running, waiting, elapsed, cpu.
+Units: %, ns, us, ms, s, or none. A value with a sign is compared with the change, which must also exceed noise. A \
+value without a sign is compared with the new value.
+Words: slower, faster, new, gone, and, or, not, ( ). `~` compares a name with a pattern.
 
-A method is slower or faster if its median changed by at least the threshold, and significantly. Significant means: by the \
-Mann-Whitney U test with four or more runs a side; with two or three runs, if the runs of both sides do not overlap; with one run, always. \
-Everything else is reported as the same. Methods are paired by assembly, name and signature.
+A method counts as slower or faster if its median changed by at least the threshold and the change is significant. With four \
+or more runs on each side, the Mann-Whitney U test decides. With two or three runs, a change is significant if the runs of the \
+two sides do not overlap. With one run, each change is significant. Everything else is reported as the same. Methods are \
+paired by assembly, name and signature.
 
 Exit codes: 0 done; 1 a --fail-if expression is true; 2 wrong usage; 3 bad input.";
 

@@ -26,11 +26,11 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// The profile, or the process, of a running program.
 #[derive(Args, Debug)]
 struct Target {
-    /// The profile (.ilprof) of the running program, or its process id
+    /// The running program: its profile (.ilprof) or its process id
     #[arg(value_name = "FILE|PID")]
     target: PathBuf,
 
-    /// Give up if the program does not answer in this time (500ms, 30s, 2m), and withdraw the command
+    /// Withdraw the command if the program does not answer in this time (500ms, 30s, 2m)
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time_to_answer)]
     timeout: Duration,
 

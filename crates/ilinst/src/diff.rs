@@ -70,7 +70,7 @@ pub(crate) struct Opts {
 
     /// Ignore differences of this kind (repeatable, or separated by commas)
     ///
-    /// `mvid`: the ids that each build makes anew. `references`: the lists of references. `nullable` and `compiler`: attributes
+    /// `mvid`: ids that change with each build. `references`: the lists of references. `nullable` and `compiler`: attributes
     /// that compilers add. `debug`: attributes for debuggers. `locals-init`: whether local variables are cleared.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ignore(), conflicts_with = "only_probes")]
     ignore: Vec<Ignore>,
@@ -116,10 +116,10 @@ Examples:
       and `*.dll diff=ilinst` in .gitattributes
 
 IL is compared by meaning: tokens by the names they refer to, branches by their targets. Compiler-generated members are paired by the \
-members they belong to. Renamed, moved and changed members are paired by likeness, and marked.
+members they belong to. Renamed, moved and changed members are paired by similarity, and marked.
 
-Exit codes: 0 no difference; 1 differences; 2 error. With --api: 0 no change; 10 additions only; 11 breaking changes; 2 error. As git's \
-external diff: 0; 2 error.";
+Exit codes: 0 no difference; 1 differences; 2 error. With --api: 0 no change; 10 additions only; 11 breaking changes; 2 error. \
+If git runs the command as its external diff: 0 done; 2 error.";
 
 /// Whether it is what weaving puts beside assemblies.
 fn is_tracker(pair: &Pair) -> bool {

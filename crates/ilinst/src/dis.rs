@@ -62,11 +62,11 @@ pub(crate) struct Opts {
     #[arg(long)]
     tokens: bool,
 
-    /// Leave out what differs in each build (addresses, ids), and use labels that do not shift, for text tools such as git
+    /// Omit addresses and ids, which change with each build, and use stable labels, for text tools such as git
     #[arg(long, conflicts_with_all = ["offsets", "bytes", "tokens"])]
     stable: bool,
 
-    /// Write for this assembler [default: that of the core library that the assembly refers to]
+    /// Write IL for the ilasm of this runtime [default: that of the core library that the assembly refers to]
     #[arg(long, value_name = "WHOSE")]
     ilasm: Option<Assembler>,
 
@@ -116,7 +116,7 @@ Examples:
                                                    and `*.dll diff=il` in
                                                    .gitattributes
 
-The ilasm of Mono or of .NET assembles the text. Parts that it cannot assemble are comments.";
+You can assemble the text with the ilasm of Mono or of .NET. Parts that ilasm cannot assemble are written as comments.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

@@ -28,7 +28,7 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// Profiles (.ilprof), or process ids; default: the newest profile. Several need a folder as output
+    /// Profiles (.ilprof), or process ids; default: the newest profile; for several profiles, the output must be a folder
     #[arg(value_name = "FILE|PID")]
     profiles: Vec<PathBuf>,
 
@@ -38,12 +38,13 @@ pub(crate) struct Opts {
 
     /// The file to write, `-` for standard output, or a folder
     ///
-    /// In a folder, rows become a table partitioned by date: date=2026-01-31/RUN.parquet. Without this option, text goes to a
-    /// pipe, and other output to NAME.FORMAT in the current folder.
+    /// If the output is a folder, csv and parquet write a table partitioned by date: date=2026-01-31/RUN.parquet. Without this
+    /// option, text formats are written to a pipe, if standard output is one. All other output is written to NAME.FORMAT in the
+    /// current folder.
     #[arg(short, long, value_name = "FILE|FOLDER")]
     output: Option<PathBuf>,
 
-    /// The numbers of folded stacks: self time in ns, waiting time in ns, or calls
+    /// The number to write for each folded stack; times are in ns
     #[arg(long, value_name = "NAME", value_parser = measures(), default_value = "self")]
     value: Measure,
 
@@ -53,8 +54,8 @@ pub(crate) struct Opts {
 
     /// Write at most N levels of a call path; 0 for all
     ///
-    /// The default keeps the output below 2 KiB a path. Applies to folded, pprof, csv and parquet, which write each path from
-    /// its root. A frame marks where deeper calls were added up.
+    /// The default keeps each path below 2 KiB. The option applies to folded, pprof, csv and parquet, which write each path
+    /// from its root. An extra frame marks the place where deeper calls were combined.
     #[arg(long, value_name = "N")]
     max_depth: Option<usize>,
 
@@ -62,19 +63,19 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
 
-    /// Export times with the measuring overhead, and compiler-generated methods as they were recorded
+    /// Export times that include the measuring overhead, and compiler-generated methods separately
     #[arg(long)]
     raw: bool,
 
-    /// In rows: the name of the run; default: program, host, process and time
+    /// The name of the run in csv and parquet rows; default: program, host, process and time
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
 
-    /// In rows: the machine of the program; default: this machine
+    /// The name of the program's machine in csv and parquet rows; default: this machine
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
 
-    /// In rows: the release of the program; default: the version of its assembly
+    /// The release of the program in csv and parquet rows; default: the version of the program's assembly
     #[arg(long, value_name = "NAME")]
     release: Option<String>,
 
@@ -100,8 +101,8 @@ Examples:
   ilinst export *.ilprof --to parquet -o lake/     for DuckDB, Spark, Trino
   ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev
 
-Extensions: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet. A profile recorded with ILINST_MODE=trace has each \
-call in the trace.";
+Extensions: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet. If a profile was \
+recorded with ILINST_MODE=trace, the trace contains each call.";
 
 fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| Format::named(&name).ok_or("no format"))

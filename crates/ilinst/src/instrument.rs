@@ -105,8 +105,8 @@ Examples:
   ilinst instrument app.dll --dry-run -v
       shows the methods that would be skipped, and why
 
-Run the result as you run the original. It writes <program>-<pid>.ilprof to its working directory, or to the path in the environment \
-variable ILINST_OUTPUT. `ilinst report` shows it.";
+Run the instrumented program as you run the original. The program writes <program>-<pid>.ilprof to its working directory, or \
+to the path in the environment variable ILINST_OUTPUT. `ilinst report` shows this profile.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

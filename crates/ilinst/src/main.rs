@@ -79,7 +79,7 @@ Examples:
   ilinst help patterns                      how to choose methods
 
 Exit codes: 0 done; 1 findings; 2 wrong usage; 3 bad input or output; 4 methods not instrumented (--strict).
-@FILE stands for the arguments in a file, one a line.";
+@FILE reads arguments from a file, one per line.";
 
 /// A line for each subcommand: its variant and its module, which has the name of the command.
 macro_rules! subcommands {
@@ -97,7 +97,7 @@ macro_rules! subcommands {
 }
 subcommands! {
     "Record a profile" {
-        /// Run a program instrumented, and report where its time went
+        /// Instrument a program, run it, and report where its time went
         Run = run
         /// Write instrumented copies of assemblies, or of a folder
         Instrument = instrument
@@ -115,7 +115,7 @@ subcommands! {
         Export = export
         /// Merge the profiles of many processes into one profile
         Merge = merge
-        /// Find the tests that run a method, a line, or what was changed
+        /// Find the tests that run a method, a line, or changed code
         Tests = tests
         /// Show folded stacks or a Parquet table as a tree or flame graph
         View = view

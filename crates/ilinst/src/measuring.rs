@@ -15,7 +15,7 @@ pub(crate) struct MeasuringArgs {
     #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample")]
     clock: Option<Clock>,
 
-    /// Time each call. By default, calls that take less time than a probe are only counted after a while
+    /// Time each call; by default, calls shorter than a probe are no longer timed after some thousand calls, only counted
     #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
     exact: bool,
 }
@@ -28,7 +28,7 @@ enum Mode {
     Sampled,
     /// The number of calls alone, without callers
     Count,
-    /// As exact, with the start and end of each call
+    /// Like exact, and also the start and end of each call
     Trace,
 }
 

@@ -60,9 +60,9 @@ Examples:
   ilinst merge web-1.ilprof web-2.ilprof worker-*.ilprof -o service.ilprof
   ilinst report all.ilprof --tree
 
-Equal call paths become one: times, calls, histograms and phases are added up. Threads with the same name become one. The order of \
-the inputs does not matter. Profiles of different modes are not merged, and events of ILINST_MODE=trace are left out. With different \
-clocks, p50 to p99 are within 25 %.";
+Equal call paths become one: times, calls, histograms and phases are added up. Threads with the same name become one. The \
+order of the inputs does not matter. Profiles of different modes are not merged. The merged profile has no events of \
+ILINST_MODE=trace. If the profiles have different clocks, p50 to p99 are accurate to within 25 %.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

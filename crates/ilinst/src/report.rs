@@ -51,7 +51,7 @@ pub(crate) struct Opts {
     #[command(flatten)]
     calls: CallArgs,
 
-    /// Show the profile again each second until the program ends
+    /// Refresh the report each second until the program ends
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     watch: bool,
 
@@ -63,7 +63,7 @@ pub(crate) struct Opts {
     #[arg(long, conflicts_with = "columns")]
     csv: bool,
 
-    /// Write one HTML file with flame graph, table, tree, callers and phases; it needs no network
+    /// Write one HTML file that works offline, with flame graph, table, tree, callers and phases
     #[arg(long, value_name = "FILE", conflicts_with_all = ["view", "threads", "columns", "json", "csv", "watch"])]
     html: Option<PathBuf>,
 }
@@ -86,11 +86,11 @@ pub(crate) struct ShownArgs {
     #[arg(help_heading = "Report", long, requires = "tree", action = ArgAction::SetTrue)]
     no_fold_recursion: bool,
 
-    /// Show one phase: from the mark with this name to the next mark
+    /// Show one phase: from the mark with this name (see `ilinst mark`) to the next mark
     #[arg(help_heading = "Report", long, value_name = "NAME")]
     phase: Option<String>,
 
-    /// Show times with the measuring overhead, and compiler-generated methods as they were recorded
+    /// Show times that include the measuring overhead, and compiler-generated methods separately
     #[arg(help_heading = "Report", long)]
     raw: bool,
 
@@ -117,7 +117,7 @@ pub(crate) struct ShownArgs {
 
     /// Read names from the instrumented assemblies in this folder (repeatable)
     ///
-    /// By default they are read from where the program loaded them, and from the profile's folder.
+    /// By default, ilinst looks for these assemblies where the program loaded them, and in the folder of the profile.
     #[arg(help_heading = "Report", long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 }
@@ -166,8 +166,9 @@ Examples:
   ilinst report --calls --method Order.Load --where 'count > 3'
   ilinst report --json | jq '.methods[] | select(.calls > 1000) | .name'
 
-self is running time in the method alone, total includes its callees. Both leave out waiting and the measuring overhead. Percentages \
-are of all threads. p50 to p99 are within 12 %. For async methods, times of a call are from its start to its completion.";
+self is running time in the method alone. total includes the callees. Both exclude waiting time and the measuring overhead. \
+Percentages are of the running time of all threads. p50 to p99 are accurate to within 12 %. For async methods, the time of a \
+call is the time from its start to its completion.";
 
 /// `--group`.
 #[derive(ValueEnum, Clone, Copy, Debug)]

@@ -39,7 +39,7 @@ Examples:
   ilinst instrument publish/ --in-place
   ilinst restore publish/
 
-A file that was rebuilt after it was instrumented is kept and reported, and the exit code is 1.";
+If a file was rebuilt after it was instrumented, `restore` keeps and reports it, and the exit code is 1.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

@@ -37,7 +37,7 @@ use crate::{
     weaving::Weaving,
 };
 
-/// Run a program instrumented, and report where its time went
+/// Instrument a program, run it, and report where its time went
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -54,17 +54,17 @@ pub(crate) struct Opts {
     #[command(flatten)]
     sample: SampleArgs,
 
-    /// Instrument the program's own folder, and restore it when the program has ended; otherwise a copy is run
+    /// Instrument the program's own folder instead of a copy, and restore the folder when the program has ended
     #[arg(long, conflicts_with = "sample")]
     in_place: bool,
 
-    /// Instrument methods in memory when they are loaded, and change no file (.NET Core 3.1 and later)
+    /// Instrument methods in memory when the runtime loads them, without changing files (.NET Core 3.1 and later)
     #[arg(long, conflicts_with_all = ["in_place", "sample"])]
     live: bool,
 
     /// With --live, use the runtime's enter and leave hooks, for programs that load no startup hooks
     ///
-    /// Steps of async methods count as calls then, and waiting counts as running time.
+    /// With this option, each step of an async method counts as a call, and waiting counts as running time.
     #[arg(long, requires = "live", conflicts_with = "rewrite")]
     hooks: bool,
 
@@ -107,10 +107,10 @@ Examples:
 Your program runs as usual: same arguments, environment, working directory, stdin, signals, stdout and exit code. ilinst prints \
 its report to stderr.
 
-The program runs from an instrumented copy of its folder, which `ilinst cache` lists. Files that it writes beside its own assembly \
-land in that copy. Use --in-place to instrument the original folder instead.
+The program runs from an instrumented copy of its folder. Files that the program writes beside its own assembly land in that \
+copy. `ilinst cache` lists the copies. Use --in-place to instrument the original folder instead.
 
-`dotnet run`, `dotnet test` and `dotnet vstest` build first, and then start the instrumented result.";
+`dotnet run`, `dotnet test` and `dotnet vstest` build first, and then start the instrumented program.";
 
 impl Opts {
     /// Whether single calls are kept.

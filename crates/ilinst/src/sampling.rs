@@ -16,7 +16,7 @@ pub(crate) struct SampleArgs {
     #[arg(help_heading = "Sampling", long, requires = "sample")]
     wall: bool,
 
-    /// With --sample, the number of samples per second of CPU time, or with --wall of each thread [default: 250; with --wall 100]
+    /// With --sample, samples per second of CPU time; with --wall, per second of each thread [default: 250; with --wall 100]
     #[arg(help_heading = "Sampling", long, requires = "sample", value_name = "N",
           value_parser = value_parser!(u32).range(1..=i64::from(Sampling::HIGHEST)))]
     frequency: Option<u32>,

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// The profile (.ilprof) of the program, or its process id
+    /// The program: its profile (.ilprof) or its process id
     #[arg(value_name = "FILE|PID")]
     target: PathBuf,
 

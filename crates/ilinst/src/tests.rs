@@ -25,7 +25,7 @@ use crate::{
     terminal::{Terminal, complain, print_json},
 };
 
-/// Find the tests that run a method, a line, or what was changed
+/// Find the tests that run a method, a line, or changed code
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
@@ -43,8 +43,8 @@ pub(crate) struct Opts {
 
     /// Show the tests that run methods changed since this revision of git
     ///
-    /// Record the profile at that revision. Changes that are not committed count too. Line numbers are those of the revision; new
-    /// lines count as the line before them. New tests are not in the profile, so they are not found.
+    /// Record the profile at that revision. Uncommitted changes count too. Line numbers are those of the revision. A new line
+    /// counts as the line before it. New tests are not found, because the profile does not contain them.
     #[arg(long, value_name = "REVISION", group = "reach", value_parser = revision)]
     changed_since: Option<String>,
 
@@ -52,7 +52,7 @@ pub(crate) struct Opts {
     #[arg(long, conflicts_with = "json")]
     filter_expression: bool,
 
-    /// A further attribute that marks tests, without namespace (repeatable)
+    /// Also treat methods with this attribute as tests; write its name without namespace (repeatable)
     #[arg(long, value_name = "NAME")]
     test_attribute: Vec<String>,
 
@@ -72,12 +72,13 @@ Examples:
   ilinst tests tests.ilprof --line src/Order.cs:41
   ilinst tests tests.ilprof --changed-since main --filter-expression
 
-The profile must have been recorded with the package or with `ilinst run`, in any mode but count. `runs` says how often a test ran, \
-`calls` how often it called the method, and `total ms` is the running time of the test with callees.
+Record the profile with the package Ilinst.MSBuild or with `ilinst run`, in any mode except count. `runs` shows how often a \
+test ran, and `calls` how often the test called the method. `total ms` shows the running time of the test with callees.
 
-Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method if the test, or \
-an async method that it awaits, calls it directly or through others. Tasks that an async method starts belong to its test. Work on a \
-thread of its own, or in a task that another method starts, may belong to none. A line counts as run with its method.
+Tests are methods with Fact, Theory, Test, TestCase, TestCaseSource, TestMethod or DataTestMethod. A test runs a method \
+if the test calls the method, directly or through other methods. Calls from async methods that the test awaits count too. \
+Tasks that an async method starts belong to the test of this method. Work on a separate thread, or in a task that a method \
+without async starts, may belong to no test. A line counts as run if its method was run.
 
 `no test reached` names lines whose method no test ran. `no probes` names lines of methods that were not instrumented, for example \
 because they are short. If no test is found, the exit code is 1.";

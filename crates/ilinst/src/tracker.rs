@@ -35,8 +35,9 @@ Examples:
   ilinst tracker -o lib/               lib/Ilinst.Tracker.dll
   ilinst tracker -o lib/ --json        with its size and SHA-256
 
-`ilinst instrument` writes the tracker beside its output. Use this command in builds that add the reference themselves. A \
-self-contained program may need a tracker of its own, which `ilinst instrument` makes for the program's folder.";
+`ilinst instrument` writes the tracker beside its output. Use this command in builds that add the reference themselves. \
+A self-contained program may need its own version of the tracker. `ilinst instrument` makes that version for the folder of the \
+program.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

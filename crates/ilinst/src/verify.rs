@@ -80,8 +80,8 @@ Examples:
   ilinst verify woven/*.dll --sarif > verify.sarif
   ilinst verify app.dll --json | jq '.files[].findings[].rule'
 
-Rules have the standard's paragraphs and numbers: II.22.26-7a is rule 7a of Partition II, 22.26. A letter stands for a rule that the \
-standard does not number. --compare pairs findings by rule, member and instruction; offsets may differ.";
+Rules have the paragraphs and numbers of the standard: II.22.26-7a is rule 7a of Partition II, 22.26. If the standard does not \
+number a rule, a letter stands for it. --compare pairs findings by rule, member and instruction; offsets may differ.";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

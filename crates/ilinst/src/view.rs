@@ -30,11 +30,12 @@ use crate::{
 pub(crate) struct Opts {
     /// Folded stacks (`-` for standard input), or a Parquet file (.parquet)
     ///
-    /// A Parquet file has a column `path`, a list of names, and any of calls, self_ns, waiting_ns, cpu_ns, exceptions, samples.
+    /// A Parquet file needs a column `path` (a list of names), and any of the number columns calls, self_ns, waiting_ns,
+    /// cpu_ns, exceptions and samples.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The meaning of the numbers of folded stacks
+    /// The metric that the numbers of folded stacks measure
     #[arg(long, value_name = "NAME", value_parser = measures(), default_value = "self")]
     value: Measure,
 

@@ -61,24 +61,24 @@ macro_rules! metrics {
     };
 }
 metrics! {
-    /// Running in the method alone.
+    /// Running time in the method alone.
     #[default]
     SelfTime = "self", Milliseconds, |one, other| one + other, |row| Some(row.self_ms);
-    /// Running, with callees.
+    /// Running time, including callees.
     Total = "total", Milliseconds, |one, other| one + other, |row| Some(row.total_ms);
-    /// Waiting, with callees.
+    /// Waiting time, including callees.
     Waiting = "waiting", Milliseconds, |one, other| one + other, |row| Some(row.waiting_ms);
     /// Number of calls.
     Calls = "calls", Count, |one, other| one + other, |row| Some(row.calls as f64);
-    /// Time of a call.
+    /// Average time of a call.
     Average = "average", Milliseconds, f64::max, |row| (row.calls > 0).then_some(row.average_ms);
     /// The time that 95 % of the calls did not exceed.
     P95 = "p95", Milliseconds, f64::max, |row| row.p95_ms;
-    /// The longest call but for the first.
+    /// Time of the longest call, not counting the first call.
     Max = "max", Milliseconds, f64::max, |row| row.max_ms;
     /// Number of exceptions.
     Exceptions = "exceptions", Count, |one, other| one + other, |row| Some(row.exceptions as f64);
-    /// CPU time, where a sampler saw it.
+    /// CPU time, if the profile has CPU samples.
     Cpu = "cpu", Milliseconds, |one, other| one + other, |row| row.cpu_ms;
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// How a profile is shown, and where it stays.
 #[derive(Args, Debug)]
 pub(crate) struct Reporting {
-    /// Keep the profile in this folder [default: the current folder]
+    /// Keep the profile after the report, in this folder [default: the current folder]
     #[arg(help_heading = "Report", long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
     keep: Option<PathBuf>,
 

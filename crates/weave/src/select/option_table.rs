@@ -110,7 +110,7 @@ option_rows! {
     "Skip methods that match (repeatable); wins over --include";
     /// `--only-hot`: rules of an earlier profile.
     ONLY_HOT = "only-hot", One(None), "PROFILE", All, false, "IlinstOnlyHot", METHODS;
-    "Instrument only methods that took at least 1 % of the time of the slowest one in an earlier profile";
+    "Instrument only methods that took at least 1 % of the slowest method's time in an earlier profile";
     /// `--except-noise`: rules of an earlier profile.
     EXCEPT_NOISE = "except-noise", One(None), "PROFILE", All, false, "IlinstExceptNoise", METHODS;
     "Skip methods whose time in an earlier profile was mostly measuring overhead";
@@ -119,22 +119,23 @@ option_rows! {
     "Whether the methods are instrumented";
     /// `--all`
     ALL = "all", Flag, "BOOL", Everywhere, true, "IlinstAll", METHODS;
-    "Instrument trivial accessors, short methods and compiler-generated members too, which are skipped by default";
+    "Also instrument methods that are skipped by default: trivial accessors, short methods and compiler-generated members";
     /// `--min-il`
     MIN_IL = "min-il", Number(DEFAULT_MIN_IL), "N", Everywhere, true, "IlinstMinIL", METHODS;
     "Skip methods with at most N bytes of IL that contain no loop and call only skipped methods; 0 disables this [default: 24]";
     /// `--calls`
     CALLS = "calls", Many, "PATTERN", All, true, "IlinstCalls", RECORDING;
-    "Also time calls of these methods in assemblies that are not instrumented (repeatable)",
-    "Blocking calls of the base library, such as Join, Wait, lock and socket reads, are always timed; `none` switches that off.";
+    "Also time calls to these methods of assemblies that are not instrumented (repeatable)",
+    "Blocking calls to the base library, such as Join, Wait, lock and socket reads, are timed unless you specify `none`.";
     /// `--enter`
     ENTER = "enter", One(None), "HOOK", Everywhere, true, "IlinstEnter", HOOKS;
-    "Call this method of yours at the start of methods, instead of the tracker",
-    "Write FILE!Namespace.Type::Method: a public static method, whose parameter names choose the values it gets.";
+    "Call your own method at the start of each method, instead of the tracker (the runtime library)",
+    "Write the hook as FILE!Namespace.Type::Method. It must be public and static. Its parameter names choose the values that \
+     it receives.";
     /// `--leave`: a mode or a hook.
     LEAVE = "leave", One(Some(LeaveMode::Finally.word())), "MODE|HOOK", Everywhere, true, "IlinstLeave", RECORDING;
-    "Place the leave probe in a `finally` block (the default), or before each `return`; or call a method of yours",
-    "`return` makes smaller code, but records no end for a call that an exception leaves.";
+    "Record the end of a call in a `finally` block (the default) or before each `return`; or call your own method there",
+    "`return` makes smaller code, but does not record the end of a call that ends with an exception.";
     /// `--handle`
     HANDLE = "handle", One(None), "HOOK", Everywhere, true, "IlinstHandle", HOOKS;
     "Call this method of yours when an exception is caught";
@@ -145,19 +146,20 @@ option_rows! {
     /// `--capture`
     CAPTURE = "capture", One(Some("none")), "WHAT", Everywhere, true, "IlinstCapture", RECORDING;
     "Record each call with its time (calls), arguments (args), result (return), instance (this) or exception (exception)",
-    "Separate words by commas; `report --calls` shows the calls. `tostring` records objects and structs as the text that their ToString returns: it runs in your program. `none` records no single calls.";
+    "Separate words by commas. `report --calls` shows the calls. `tostring` records objects and structs as text, and calls \
+     their ToString in your program. With `none`, no single calls are recorded.";
     /// `--all-assemblies`
     ALL_ASSEMBLIES = "all-assemblies", Flag, "BOOL", All, false, "IlinstAllAssemblies", METHODS;
-    "Instrument the framework's assemblies of a folder too; to choose one, --include '[System.Xml]*'";
+    "Also instrument the framework's assemblies in a folder; to add only one, use --include '[System.Xml]*' instead";
     /// `--snk`
     SNK = "snk", Many, "FILE", All, false, "IlinstKey", FILES;
-    "Sign assemblies again with this key pair, as `sn -k` writes it (repeatable)";
+    "Sign assemblies again with this strong name key pair, a file that `sn -k` wrote (repeatable)";
     /// `--keep-layout`
     KEEP_LAYOUT = "keep-layout", Flag, "BOOL", All, true, "IlinstKeepLayout", FILES;
-    "Keep the layout of the file and append a section, instead of laying the file out anew";
+    "Keep the layout of the PE file and append a section, instead of writing a new layout";
     /// `--embed`
     EMBED = "embed", Flag, "BOOL", All, true, "IlinstEmbed", FILES;
-    "Put the tracker into each instrumented assembly instead of beside it";
+    "Put the tracker (the runtime library) into each instrumented assembly, instead of a file beside the assembly";
     /// `--names`
     NAMES = "names", Flag, "BOOL", All, true, "IlinstNames", FILES;
     "Store the names of instrumented methods in each assembly, for programs that are trimmed or compiled to native code";
