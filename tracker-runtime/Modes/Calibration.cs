@@ -21,6 +21,8 @@ namespace Ilinst
         /// <summary>How often the clock is looked at for its step, and read for a look at most.</summary>
         private const int LooksForStep = 5;
         private const int ReadsForStep = 1000 * 1000;
+        /// <summary>The longest part of a round: no clock is so coarse that a program should wait longer for it.</summary>
+        private const double LongestPart = 0.005; // s
         private const int Enough = 32;
         public const int CallsPerRound = 120;
         private const long FirstId = 1;
@@ -43,9 +45,9 @@ namespace Ilinst
         {
             apart = new Costs(2);
             among = new Costs(5);
-            if (Clock.Kind == ClockKind.Program)
+            if (Clock.Kind == ClockKind.Program || Mode.Kind == RecordingMode.Count)
             {
-                // By such a clock probes take no time.
+                // By such a clock probes take no time. Counted calls have none, and calls of here would be counted.
                 return;
             }
             long size = sizeof(CallTree) + 4 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * HeaderLayout.Block;
@@ -94,7 +96,7 @@ namespace Ilinst
                 TimeStampCounter.Measure(Clock.Read);
                 Arena.Header->TicksPerSecond = Clock.Frequency;
             }
-            if (Mode.Kind != RecordingMode.Count && among.Rounds < Enough)
+            if (among.Rounds < Enough)
             {
                 Measure(apart, repeats == 1 ? RoundsAtOnce : LongRoundsAtOnce);
             }
@@ -174,11 +176,12 @@ namespace Ilinst
         private static int Repeats(long step)
         {
             int done = 0;
+            double ticks = Math.Min(StepsPerPart * step, LongestPart * Clock.Frequency);
             CallTree* mine = ProfileInfoTracker.tree;
             try
             {
                 ProfileInfoTracker.tree = tree;
-                for (long begin = Clock.Now(); done == 0 || Clock.Now() - begin < StepsPerPart * step; done++)
+                for (long begin = Clock.Now(); done == 0 || Clock.Now() - begin < ticks; done++)
                 {
                     ForgetCalls();
                     point.InTurn(CallsPerRound);
