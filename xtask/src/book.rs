@@ -129,10 +129,12 @@ fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> Result<()
     Ok(())
 }
 
-/// Returns the values of an attribute. An unescaped `"` in text occurs only in scripts, which contain no such attributes.
+/// Returns the values of an attribute within tags. A tag's text in a code block, whose `<` is escaped, is none.
 fn attributes<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let start = format!(" {name}=\"");
+    let is_in_tag = |at: usize| text[..at].rfind(['<', '>']).is_some_and(|mark| text[mark..].starts_with('<'));
     text.match_indices(&start)
+        .filter(|(at, _)| is_in_tag(*at))
         .map(|(at, start)| &text[at + start.len()..])
         .filter_map(|rest| rest.split_once('"').map(|(value, _)| value))
         .collect::<Vec<_>>()
