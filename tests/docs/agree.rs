@@ -202,6 +202,20 @@ fn each_message_has_a_section() {
 }
 
 #[test]
+fn each_dependency_has_a_reason() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is there");
+    let manifest = read("Cargo.toml");
+    let section = manifest.split_once("[workspace.dependencies]").expect("it has dependencies").1;
+    let lines = section.split("\n[").next().unwrap_or_default().lines().filter(|line| !line.contains("path = "));
+    let expected: BTreeSet<&str> = lines.filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+    let page = read("docs/design/dependencies.md");
+    let rows = page.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let found: Vec<&str> = rows.map(|row| row.split('|').nth(1).unwrap_or_default().trim()).collect();
+    assert!(found.is_sorted(), "{found:?}");
+    assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+}
+
+#[test]
 fn the_schema_of_json_has_each_sample_type() {
     let text = fs::read_to_string(root().join("docs/profile.schema.json")).expect("it is there");
     let schema: Value = serde_json::from_str(&text).expect("it is JSON");
