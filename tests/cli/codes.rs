@@ -1,31 +1,32 @@
-//! `docs/errors.md` lists exactly the numbers that the tool and its package can report.
+//! Errors on a terminal name the section of `docs/errors.md` about their number.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{fs, process::Command};
 
-use tests::root;
+use tests::{ilinst, root, said};
 
 #[test]
-fn each_number_is_explained() {
-    let mut said = BTreeSet::new();
-    for folder in ["crates", "msbuild/build"] {
-        collect(&root().join(folder), &mut said);
-    }
-    let page = fs::read_to_string(root().join("docs/errors.md")).expect("it is there");
-    let headings = page.lines().filter_map(|line| line.strip_prefix("## "));
-    let explained: BTreeSet<String> = headings.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
-    assert!(said.len() > 20, "they are found: {said:?}");
-    assert_eq!(said, explained, "left: said, right: explained");
+fn an_error_on_a_terminal_names_its_page() {
+    let tool = ilinst();
+    let words = format!("'{}' list /dev/null", tool.get_program().to_string_lossy());
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--flush", "--return", "--command", &words, "/dev/null"]);
+    let (text, _, code) = said(&command.output().expect("`script` starts"));
+    assert_eq!(code, Some(3), "{text}");
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let [error, page] = lines[..] else { panic!("{text}") };
+    assert!(error.starts_with("ilinst: error ILI0010: /dev/null: "), "{error}");
+    assert_eq!(page, "https://github.com/ilinst/ilinst/blob/main/docs/errors.md#ili0010");
+    // Elsewhere the number is enough.
+    let (_, errors, _) = said(&ilinst().args(["list", "/dev/null"]).output().expect("it runs"));
+    assert_eq!(errors.lines().count(), 1, "{errors}");
 }
 
-/// Collects the numbers in a folder's sources.
-fn collect(folder: &Path, said: &mut BTreeSet<String>) {
-    for path in fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
-            collect(&path, said);
-        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "targets") {
-            let text = fs::read_to_string(&path).expect("it is text");
-            let codes = text.match_indices("ILI0").filter_map(|(at, _)| text.get(at..at + 7));
-            said.extend(codes.filter(|code| code[3..].bytes().all(|byte| byte.is_ascii_digit())).map(str::to_owned));
-        }
+#[test]
+fn each_section_of_the_page_has_its_anchor() {
+    let page = fs::read_to_string(root().join("docs/errors.md")).expect("it is there");
+    let numbers: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ILI")?.get(..4)).collect();
+    assert!(numbers.len() > 20, "{numbers:?}");
+    for number in numbers {
+        assert!(page.contains(&format!("<a id=\"ili{number}\"></a>\n\n## ILI{number} ")), "{number}");
     }
 }

@@ -71,6 +71,9 @@ struct Cli {
     command: Command,
 }
 
+/// The page about each number of an error.
+const ERRORS_PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/errors.md");
+
 const EXAMPLES: &str = "\
 Examples:
   ilinst run -- dotnet app.dll              run a program, and report its time
@@ -190,6 +193,13 @@ fn print_instead(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<
     Ok(if error.use_stderr() { EXIT_USAGE } else { 0 })
 }
 
+/// Names the page about an error to a person. Scripts have the number in the message.
+fn say_page(failure: &Failure) {
+    if terminal::is_error_seen() && failure.code.starts_with("ILI") {
+        complain_in_lines(&format!("{ERRORS_PAGE}#{}\n", failure.code.to_lowercase()));
+    }
+}
+
 fn exit(result: anyhow::Result<u8>) -> ExitCode {
     let code = result.unwrap_or_else(|error| {
         // Whoever read our output has closed it: nothing is left to say.
@@ -199,6 +209,7 @@ fn exit(result: anyhow::Result<u8>) -> ExitCode {
         // The only other errors are failures to print.
         let failure = error.downcast().unwrap_or_else(|error| Failure::unwritable(format_args!("{error:#}")));
         complain(&failure);
+        say_page(&failure);
         failure.exit
     });
     ExitCode::from(code)

@@ -90,7 +90,7 @@ impl Terminal {
     /// The same on standard error, for what goes beside the output of another program.
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
     pub(crate) fn painted_aside(paint: Paint) -> Self {
-        let is_seen = io::stderr().is_terminal();
+        let is_seen = is_error_seen();
         let out = Some(Box::new(io::stderr().lock()) as Box<dyn Write>);
         Self { pager: None, out, paint: None, escape: Some(in_text), pending: Vec::new() }.painted_if(is_seen, paint)
     }
@@ -170,6 +170,12 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 pub(crate) fn complain(text: impl Display) {
     let text = text.to_string().replace('\n', " ");
     complain_in_lines(&format!("ilinst: {}\n", Visible(text)));
+}
+
+/// Whether a person sees standard error.
+#[expect(clippy::disallowed_methods, reason = "this is the place")]
+pub(crate) fn is_error_seen() -> bool {
+    io::stderr().is_terminal()
 }
 
 /// Says something on standard error that has lines of its own.
