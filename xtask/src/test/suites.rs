@@ -24,8 +24,8 @@ use crate::common::show;
 
 /// The module of tests that measure times, in the full tier. They run alone on the machine.
 const MEASURES: &str = "real_time::";
-/// The time after which a test hangs: many times the longest test of the tier, on a busy machine too.
-const LIMIT: Duration = Duration::from_secs(30 * 60);
+/// The time after which a test hangs: several times the longest test of the tier, on a busy machine too.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
 const LIMIT_OF_FULL: Duration = Duration::from_secs(3 * 60 * 60);
 
 /// The built tool and its tests.
