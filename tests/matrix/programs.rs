@@ -56,7 +56,8 @@ pub(crate) fn profiles(folders: &[&Path]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in folders {
         for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
+            // A link may lead back to its own folder.
+            if path.is_dir() && !path.is_symlink() {
                 found.extend(profiles(&[&path]));
             } else if path.extension().is_some_and(|extension| extension == "ilprof") {
                 found.push(path);

@@ -122,7 +122,7 @@ fn a_build_without_the_tracker_in_its_output_fails() {
     let build = ["build", "app", "-p:Ilinst=true"];
     let (text, code) = dotnet.try_run(&build);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("error ILI0033: app.dll is instrumented") && text.contains("Set IlinstEmbed to true"), "{text}");
+    assert!(text.contains("error ILI0033: app.dll is instrumented") && text.contains("errors.md#ili0033) "), "{text}");
     dotnet.run(&[&build[..], &["-p:IlinstEmbed=true"]].concat());
     let report = dotnet.profile(&mut dotnet.program("app/bin/Debug/net10.0/app.dll"), "10\n");
     assert_eq!((report.calls("Program::Sums"), report.calls("Lib.Numbers::Sum")), (1, 5));

@@ -7,6 +7,13 @@ pub(crate) const EXIT_FINDINGS: u8 = 1;
 /// Under `--strict`: methods that should have been woven were left alone.
 pub(crate) const EXIT_LEFT_ALONE: u8 = 4;
 
+/// The page about the number of a diagnostic.
+pub(crate) fn page_about(code: &str) -> String {
+    format!("{ERRORS_PAGE}#{}", code.to_lowercase())
+}
+
+const ERRORS_PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/errors.md");
+
 /// The exit code of what was done and then printed: that whoever read our output has closed it changes nothing.
 pub(crate) fn printed(printing: anyhow::Result<()>, code: u8) -> anyhow::Result<u8> {
     match printing {

@@ -110,6 +110,15 @@ to the path in the environment variable ILINST_OUTPUT. `ilinst report` shows thi
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let is_a_builds = self.is_a_builds();
+        self.instrument().map_err(|error| match error.downcast() {
+            Ok(failure) if is_a_builds => canonical::name_page(failure).into(),
+            Ok(failure) => failure.into(),
+            Err(error) => error,
+        })
+    }
+
+    fn instrument(self) -> anyhow::Result<u8> {
         let started = Instant::now();
         limit_threads(self.threads)?;
         clean_up_when_asked_to_end()?;
@@ -130,20 +139,23 @@ impl Opts {
         self.lists.write(&mut run, &request)?;
         let mut report = run.commit()?;
         // Of a build's options, each is for some of its projects.
-        let is_a_builds = self.message_format != MessageFormat::Human;
-        report.unmatched.retain(|unmatched| !is_a_builds && weaving.is_given(&unmatched.option));
+        report.unmatched.retain(|unmatched| !self.is_a_builds() && weaving.is_given(&unmatched.option));
         let has_findings = !report.unmatched.is_empty() || report.files.iter().any(FileReport::has_findings);
         let code = if weaving.strict && has_findings { EXIT_LEFT_ALONE } else { 0 };
         printed(self.print(&report, started.elapsed().as_secs_f64(), weaving.strict), code)
     }
 
     fn print(&self, report: &Report, seconds: f64, is_strict: bool) -> anyhow::Result<()> {
-        if self.message_format == MessageFormat::Human || self.quiet {
+        if !self.is_a_builds() || self.quiet {
             return self.summary().print(report, seconds);
         }
         let mut out = Terminal::text();
         canonical::print(&report.files, is_strict, &mut out)?;
         Ok(out.close()?)
+    }
+
+    fn is_a_builds(&self) -> bool {
+        self.message_format != MessageFormat::Human
     }
 
     fn request(&self) -> Request {

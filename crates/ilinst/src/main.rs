@@ -59,7 +59,7 @@ use clap::{
 };
 
 use crate::{
-    failure::{EXIT_USAGE, Failure, is_closed},
+    failure::{EXIT_USAGE, Failure, is_closed, page_about},
     terminal::{complain, complain_in_lines, in_output},
 };
 
@@ -70,9 +70,6 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
-
-/// The page about each number of an error.
-const ERRORS_PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/errors.md");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -196,7 +193,7 @@ fn print_instead(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<
 /// Names the page about an error to a person. Scripts have the number in the message.
 fn say_page(failure: &Failure) {
     if terminal::is_error_seen() && failure.code.starts_with("ILI") {
-        complain_in_lines(&format!("{ERRORS_PAGE}#{}\n", failure.code.to_lowercase()));
+        complain_in_lines(&format!("{}\n", page_about(failure.code)));
     }
 }
 

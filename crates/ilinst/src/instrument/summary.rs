@@ -46,7 +46,7 @@ pub(super) fn has_no_body(file: &FileReport) -> bool {
 }
 
 /// Whether patterns chose other assemblies than this one.
-fn is_left_out_by_patterns(file: &FileReport) -> bool {
+pub(super) fn is_left_out_by_patterns(file: &FileReport) -> bool {
     let reasons = file.left_alone();
     !file.has_findings() && ["excluded", "not-included"].iter().any(|code| reasons.contains_key(code))
 }
