@@ -29,6 +29,37 @@ fn a_program_that_is_killed_leaves_counts_and_names() {
     }
 }
 
+/// A large profile is packed at the end, in the file that was there before.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_large_profile_is_packed_at_the_end() {
+    let Some(program) = Program::new("packed", "program") else { return };
+    let expected = [
+        ("Program::Branch", 16383),
+        ("Program::Leaf", 1000),
+        ("Program::Left", 8191),
+        ("Program::Main", 1),
+        ("Program::Right", 8191),
+    ];
+    for runtime in Runtime::all() {
+        for write in ["", "end"] {
+            let work = scratch("lifetime-packed-work");
+            let mut command = program.command(&runtime, &work);
+            let output = command.arg("paths").env("ILINST_OUTPUT", "app.ilprof").env("ILINST_WRITE", write).output();
+            assert_eq!(said(&output.expect("it starts")), (String::new(), String::new(), Some(9)), "{}", runtime.name);
+            let files: Vec<PathBuf> = fs::read_dir(&work).expect("it is there").flatten().map(|entry| entry.path()).collect();
+            assert_eq!(files, [work.join("app.ilprof")], "{}", runtime.name);
+            let bytes = fs::read(&files[0]).expect("it is there");
+            let unpacked = profile::unpacked(&bytes).expect("it is a profile");
+            assert!(unpacked.len() > 4 << 20, "a path takes 128 bytes, and {} are unpacked", unpacked.len());
+            assert!(bytes.len() < unpacked.len() / 3, "{} of {} bytes on {}", bytes.len(), unpacked.len(), runtime.name);
+            let profile = read(&files[0]);
+            assert_eq!((calls(&profile), profile.end, profile.damage), (counts(&expected), End::Clean, None), "{}", runtime.name);
+            assert_eq!(fs::metadata(&files[0]).expect("it is there").mode() & 0o777, 0o644, "{}", runtime.name);
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn no_file_before_the_end_for_those_who_want_none() {
@@ -71,7 +102,12 @@ fn a_full_disk_ends_no_program() {
         let mut command = program.command(&runtime, &work);
         let output = command.arg("paths").env("ILINST_OUTPUT", &path).env("ILINST_LOG", "log").output().expect("it starts");
         assert_eq!(said(&output), (String::new(), String::new(), Some(9)), "{}", runtime.name);
-        assert_eq!(fs::metadata(&path).expect("it is there").size(), 1 << 20, "all of the disk");
+        assert_eq!(
+            fs::metadata(&path).expect("it is there").size(),
+            1 << 20,
+            "all of the disk, which has no room for a packed copy"
+        );
+        assert_eq!(profiles(disk.folder()), [&*path]);
         let profile = read(&path);
         assert!(calls(&profile).get("Program::Branch").is_some_and(|calls| *calls > 100), "{:?}", calls(&profile));
         let log = fs::read_to_string(work.join("log")).expect("there is a log");

@@ -111,6 +111,8 @@ namespace Ilinst
         public const int Merged = 64;
         /// <summary>In a merged file: some of its sources had captured calls.</summary>
         public const int Captured = 128;
+        /// <summary>Each block behind the header is compressed as a block of LZ4, with its size before it.</summary>
+        public const int Packed = 256;
     }
 
     /// <summary>The clock that times are read from.</summary>

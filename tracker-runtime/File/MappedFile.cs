@@ -28,7 +28,7 @@ namespace Ilinst
                 }
                 return (long)handle;
             }
-            int mode = Control.OfProcess()->HasValues != 0 ? OwnerMayReadAndWrite : AllMayRead;
+            int mode = Mode();
             int file = Libc.open(path, Libc.ReadWrite | Libc.CreateNew, mode);
             if (file >= 0 && !Libc.IsLinux)
             {
@@ -38,6 +38,31 @@ namespace Ilinst
                 Libc.fchmod(file, mode & ~mask);
             }
             return file;
+        }
+
+        private static int Mode()
+        {
+            return Control.OfProcess()->HasValues != 0 ? OwnerMayReadAndWrite : AllMayRead;
+        }
+
+        /// <summary>Makes a file in a folder that is gone with this process, unless it gets a <see cref="Name"/>.</summary>
+        /// <returns>-1 if there are no such files.</returns>
+        public static long CreateWithoutName(string folder)
+        {
+            if (!Libc.IsLinux || Sandbox.IsHere)
+            {
+                return -1;
+            }
+            int file = Libc.open(folder, Libc.ReadWrite | Libc.Unnamed, Mode());
+            return file >= 0 ? file : Libc.open(folder, Libc.ReadWrite | Libc.UnnamedOnArm, Mode());
+        }
+
+        /// <summary>Gives such a file a name that is not taken.</summary>
+        /// <returns>Whether it has it.</returns>
+        public static bool Name(long file, string path)
+        {
+            string own = "/proc/self/fd/" + ThisProcess.Digits((int)file);
+            return Libc.linkat(Libc.AtWorkingFolder, own, Libc.AtWorkingFolder, path, Libc.ThroughLinks) == 0;
         }
 
         /// <summary>Has the file be its owner's alone: values of the program's come into it.</summary>

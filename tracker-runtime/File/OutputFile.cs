@@ -74,7 +74,7 @@ namespace Ilinst
             {
                 return;
             }
-            string temporary = path + "." + ThisProcess.Digits(ThisProcess.Id()) + ".tmp";
+            string temporary = TemporaryPath(path);
             if (Files.IsRegular(temporary))
             {
                 Files.Delete(temporary);
@@ -97,6 +97,36 @@ namespace Ilinst
                 Files.Delete(temporary);
             }
             FileLock.Release(folderLock);
+        }
+
+        /// <summary>
+        /// Replaces the file by a copy, where the system has files without a name. A process that is killed meanwhile leaves the file as
+        /// it is, and nothing beside it. What is recorded later is not in the copy.
+        /// </summary>
+        public static void ReplaceByCopy(FileWriter contents)
+        {
+            string path = Path;
+            byte* there = stackalloc byte[Beginning];
+            if (!Files.ReadBeginning(path, there) || !Header.IsSame(there, (byte*)Control.OfProcess()->Header))
+            {
+                return;
+            }
+            long file = MappedFile.CreateWithoutName(Files.Parent(path));
+            if (file == -1)
+            {
+                return;
+            }
+            string temporary = TemporaryPath(path);
+            if (contents(file) && MappedFile.Name(file, temporary) && !Files.Replace(temporary, path))
+            {
+                Files.Delete(temporary);
+            }
+            MappedFile.Close(file);
+        }
+
+        private static string TemporaryPath(string path)
+        {
+            return path + "." + ThisProcess.Digits(ThisProcess.Id()) + ".tmp";
         }
 
         /// <summary>Whether nothing is there but what was before, or this profile as it was: else it is another process's.</summary>

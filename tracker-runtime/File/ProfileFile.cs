@@ -6,8 +6,8 @@ namespace Ilinst
     /// <summary>The profile from the first probe to the end (see docs/profile-format.md).</summary>
     internal static unsafe class ProfileFile
     {
-        
-        private const string Extension = ".ilprof";
+        /// <summary>The size from which on a file is packed at the end. A smaller one stays mapped, so that it has what comes later, too.</summary>
+        private const long SmallestToPack = 1024 * 1024;
 
         private static readonly Gate gate = new Gate();
         private static readonly MethodIds ids = new MethodIds();
@@ -132,7 +132,7 @@ namespace Ilinst
                     UpdateNames();
                     CallTrees.OnHousekeeping();
                     Arena.Header->LastTicks = Clock.Now();
-                    OutputFile.WriteAtEnd(WriteTo);
+                    OutputFile.WriteAtEnd(delegate(long file) { return WriteTo(file, 0); });
                 });
             }
             catch (Exception)
@@ -183,8 +183,7 @@ namespace Ilinst
                 {
                     return null;
                 }
-                int flags = Arena.Header->Flags | HeaderFlags.Copy;
-                bool isWhole = WriteTo(file) && MappedFile.Write(file, (byte*)&flags, HeaderLayout.FlagsAt, sizeof(int));
+                bool isWhole = WriteTo(file, HeaderFlags.Copy);
                 MappedFile.Close(file);
                 Log.Write(isWhole ? "a snapshot is " + path : "no snapshot could be written");
                 return isWhole ? path : null;
@@ -251,25 +250,24 @@ namespace Ilinst
             header->Flags |= (isUnhandled ? HeaderFlags.UnhandledException : HeaderFlags.CleanExit) | HeaderFlags.NamesComplete;
             if ((header->Flags & HeaderFlags.InMemory) != 0)
             {
-                OutputFile.WriteAtEnd(WriteTo);
+                OutputFile.WriteAtEnd(delegate(long file) { return WriteTo(file, 0); });
             }
             else if (isLast && flag == HeaderFlags.CleanExit)
             {
                 Arena.Trim(control);
+                if (control->FileSize >= SmallestToPack)
+                {
+                    OutputFile.ReplaceByCopy(delegate(long file) { return WriteTo(file, 0); });
+                }
             }
         }
 
-        /// <summary>All of it, as it is now.</summary>
-        private static bool WriteTo(long file)
+        /// <summary>Writes all of it, as it is now, with further flags.</summary>
+        private static bool WriteTo(long file, int flags)
         {
-            long at = HeaderLayout.Block;
-            bool isWhole = MappedFile.Write(file, (byte*)Arena.Header, 0, HeaderLayout.Block);
-            Arena.ForEach(delegate(ChunkHeader* chunk)
-            {
-                isWhole = isWhole && MappedFile.Write(file, (byte*)chunk, at, chunk->SizeInFile);
-                at += chunk->SizeInFile;
-            });
-            return isWhole;
+            CopyWriter copy = new CopyWriter(file);
+            Arena.ForEach(copy.Add);
+            return copy.End(flags);
         }
     }
 }

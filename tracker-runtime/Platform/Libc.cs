@@ -23,6 +23,8 @@ namespace Ilinst
         public static readonly int ReadOnly = IsLinux ? 0x80800 : 0x1000004; // O_CLOEXEC, O_NONBLOCK
         public static readonly int CreateNew = IsLinux ? 0x80040 + 0x80 : 0x1000200 + 0x800; // O_CLOEXEC, O_CREAT, O_EXCL
         public static readonly int AppendOrCreate = IsLinux ? 0x80C41 : 0x100020D; // O_CLOEXEC, O_NONBLOCK, O_APPEND, O_CREAT, O_WRONLY
+        public const int Unnamed = 0x490000; // O_CLOEXEC, O_TMPFILE with its O_DIRECTORY
+        public const int UnnamedOnArm = 0x484000; // the same where O_DIRECTORY has another number
         public static readonly int ProcessClock = IsLinux ? 2 : 12; // CLOCK_PROCESS_CPUTIME_ID
         public const int ProtReadWrite = 3;
         public const int ProtReadExecute = 5;
@@ -35,7 +37,8 @@ namespace Ilinst
         public const int NoSpace = 28; // ENOSPC
         public const int Interrupted = 4; // EINTR
         private const int SizeLimit = 1; // RLIMIT_FSIZE
-        private const int AtWorkingFolder = -100; // AT_FDCWD
+        public const int AtWorkingFolder = -100; // AT_FDCWD
+        public const int ThroughLinks = 0x400; // AT_SYMLINK_FOLLOW
         private const int NotThroughLinks = 0x100; // AT_SYMLINK_NOFOLLOW
         private const int TypeModeOwner = 0xB; // STATX_TYPE | STATX_MODE | STATX_UID
         private const int FolderOfOwner = 0x4000; // S_IFDIR, and neither of the bits below
@@ -70,6 +73,9 @@ namespace Ilinst
 
         [DllImport("libc")]
         public static extern int rename(string from, string to);
+
+        [DllImport("libc")]
+        public static extern int linkat(int fromFolder, string from, int toFolder, string to, int flags);
 
         [DllImport("libc")]
         public static extern int access(string path, int mode);

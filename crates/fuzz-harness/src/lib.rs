@@ -11,6 +11,10 @@
 #[path = "../../profile/tests/builder/mod.rs"]
 mod profile_builder;
 
+/// The packer that the tests of `report` use.
+#[path = "../../profile/tests/packed/mod.rs"]
+mod packed_profile;
+
 /// The writer of Parquet that the tests of `export` use.
 #[path = "../../export/tests/parquet_files/mod.rs"]
 mod parquet_files;

@@ -98,6 +98,7 @@ pub fn seeds(target: Target, folders: &[PathBuf]) -> Vec<Seed> {
             let mut files = vec![(PROFILE.to_owned(), read(PROFILE))];
             files.extend(profiles());
             files.push(("captured calls".to_owned(), crate::profile_builder::captured()));
+            files.push(("packed".to_owned(), crate::packed_profile::packed(&crate::profile_builder::captured())));
             files.extend(merged(&files));
             // A comparison takes the previous file as its other side.
             let before = files.iter().cycle().skip(files.len() - 1);

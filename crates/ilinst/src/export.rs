@@ -7,7 +7,7 @@ use std::{
 };
 
 use ::export::{Cut, Error, Export, Format, Measure, Origin, date};
-use ::instrument::{Input, failure::about};
+use ::instrument::failure::about;
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser as _},
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::{Failure, printed},
     output,
-    profiles::{self, Naming},
+    profiles::{self, Bytes, Naming},
     terminal::{Terminal, complain, print_json},
 };
 
@@ -115,7 +115,7 @@ pub(crate) fn measures() -> impl clap::builder::TypedValueParser<Value = Measure
 /// A profile that was read, with all that its export needs.
 struct Read {
     path: PathBuf,
-    bytes: Input,
+    bytes: Bytes,
     profile: Profile,
     phases: Vec<(String, Profile)>,
     /// As its profile says it, whatever the options.
@@ -192,7 +192,7 @@ impl Opts {
 
     fn read(&self, path: PathBuf) -> anyhow::Result<Read> {
         let naming = Naming { symbols: &self.symbols, raw: self.raw };
-        let bytes = Input::open(&path)?;
+        let bytes = Bytes::open(&path)?;
         let (profile, phases) = match self.phase.as_deref() {
             None => naming.read_all(&path, &bytes)?,
             phase => (naming.read(&path, phase)?, Vec::new()),

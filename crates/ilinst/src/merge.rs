@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use ::instrument::{Input, failure::about};
+use ::instrument::failure::about;
 use clap::Args;
 use indicatif::ProgressBar;
 use profile::{Profile, merge::Merge};
@@ -20,7 +20,8 @@ use serde_json::json;
 use crate::{
     arguments::limit_threads,
     failure::{Failure, printed},
-    output, profiles,
+    output,
+    profiles::{self, Bytes},
     terminal::{Terminal, complain, print_json, progress_bar},
     text::{count, size},
 };
@@ -153,7 +154,7 @@ impl Opts {
 }
 
 fn add(merge: &mut Merge, path: &Path) -> Result<(), Failure> {
-    let bytes = Input::open(path)?;
+    let bytes = Bytes::open(path)?;
     let bad = |error: &dyn std::fmt::Display| Failure::bad_profile(format_args!("{}: {error}", path.display()));
     let profile = Profile::parse(&bytes).map_err(|error| bad(&error))?;
     if let Some(damage) = &profile.damage {

@@ -1,9 +1,11 @@
 //! Profiles by file, by process, or the newest: where the command line looks for them.
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     env, fs,
     io::Read as _,
+    ops::Deref,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -41,9 +43,42 @@ pub(crate) fn find_and_say(argument: Option<&Path>) -> Result<PathBuf, Failure> 
     Ok(path)
 }
 
+/// The bytes of a profile, unpacked.
+pub(crate) enum Bytes {
+    AsTheyAre(Input),
+    Unpacked(Vec<u8>),
+}
+
+impl Bytes {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let file = Input::open(path)?;
+        let unpacked = match profile::unpacked(&file) {
+            Ok(Cow::Borrowed(_)) => None,
+            Ok(Cow::Owned(bytes)) => Some(bytes),
+            Err(error) => return Err(bad(path, &error)),
+        };
+        Ok(unpacked.map_or(Self::AsTheyAre(file), Self::Unpacked))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::AsTheyAre(file) => file,
+            Self::Unpacked(bytes) => bytes,
+        }
+    }
+}
+
+fn bad(path: &Path, error: &profile::Error) -> Failure {
+    Failure::bad_profile(format_args!("{}: {error}", path.display()))
+}
+
 /// Reads a profile. Of one that has not ended, `end` shows whether its process still runs.
 pub(crate) fn read(path: &Path, phase: Option<&str>) -> Result<Profile, Failure> {
-    let bytes = Input::open(path)?;
+    let bytes = Bytes::open(path)?;
     let file = records(path, &bytes)?;
     let mut profile = match phase {
         None => file.profile(),
@@ -60,7 +95,7 @@ pub(crate) fn read(path: &Path, phase: Option<&str>) -> Result<Profile, Failure>
 }
 
 fn records<'b>(path: &Path, bytes: &'b [u8]) -> Result<ProfileFile<'b>, Failure> {
-    ProfileFile::read(bytes).map_err(|error| Failure::bad_profile(format_args!("{}: {error}", path.display())))
+    ProfileFile::read(bytes).map_err(|error| bad(path, &error))
 }
 
 /// How functions of a profile are named, and whether its times keep the measuring overhead.
@@ -80,7 +115,7 @@ impl Naming<'_> {
     }
 
     /// Reads a profile and all its phases from the bytes of its file.
-    pub(crate) fn read_all(self, path: &Path, bytes: &[u8]) -> Result<(Profile, Vec<(String, Profile)>), Failure> {
+    pub(crate) fn read_all(self, path: &Path, bytes: &Bytes) -> Result<(Profile, Vec<(String, Profile)>), Failure> {
         let file = records(path, bytes)?;
         let mut profile = file.profile();
         if profile.end == End::Unknown && is_open(path, &profile) {

@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use ::instrument::Input;
 use ::report::{
     Column, TextOptions, document, head,
     html::{Filter, Page},
@@ -29,7 +28,7 @@ use crate::{
     failure::Failure,
     method_pattern::MethodPattern,
     output,
-    profiles::{self, Naming},
+    profiles::{self, Bytes, Naming},
     terminal::{Terminal, complain, print_json},
     text::percent,
 };
@@ -258,7 +257,7 @@ impl ShownArgs {
         if self.phase.is_some() {
             return Ok((self.read(path)?, Vec::new()));
         }
-        Ok(self.naming().read_all(path, &Input::open(path)?)?)
+        Ok(self.naming().read_all(path, &Bytes::open(path)?)?)
     }
 
     fn naming(&self) -> Naming<'_> {

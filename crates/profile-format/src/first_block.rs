@@ -111,6 +111,8 @@ flags! {
         MERGED = 64,
         /// In a merged file: some of its sources had captured calls.
         CAPTURED = 128,
+        /// Each block behind the header is compressed as a block of LZ4, with its size before it.
+        PACKED = 256,
     }
 }
 

@@ -92,7 +92,7 @@ struct Tree {
 }
 
 impl Merge {
-    /// Adds a profile.
+    /// Adds a profile, and the unpacked file that it was read from.
     ///
     /// # Errors
     /// If its mode differs from the earlier ones; the merge is then unchanged.

@@ -10,7 +10,7 @@ use std::fmt;
 use self::{functions::Functions, merged::Merged, span::Span, trees::Trees};
 use crate::{
     error::Error,
-    file::{PhaseKind, Records, set_running},
+    file::{PhaseKind, Records, set_running, unpacked},
     model::{CallTree, Mode, Node, Notes, ProbeCost, Profile, SampleType},
 };
 
@@ -24,7 +24,7 @@ impl fmt::Debug for ProfileFile<'_> {
 }
 
 impl<'a> ProfileFile<'a> {
-    /// Reads a file.
+    /// Reads a file that is [unpacked](crate::unpacked).
     ///
     /// # Errors
     /// If the header is missing, or states an unknown version or mode. Later defects go into [`Profile::damage`].
@@ -56,7 +56,7 @@ impl Profile {
     /// # Errors
     /// As [`ProfileFile::read`].
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        ProfileFile::read(bytes).map(|file| file.profile())
+        ProfileFile::read(&unpacked(bytes)?).map(|file| file.profile())
     }
 
     /// Reads a phase, as [`ProfileFile::phase`] does.
@@ -64,7 +64,7 @@ impl Profile {
     /// # Errors
     /// As [`ProfileFile::read`].
     pub fn parse_phase(bytes: &[u8], name: &str) -> Result<Option<Self>, Error> {
-        ProfileFile::read(bytes).map(|file| file.phase(name))
+        ProfileFile::read(&unpacked(bytes)?).map(|file| file.phase(name))
     }
 
     /// Marks a file as a copy that was taken while the program ran.

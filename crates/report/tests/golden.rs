@@ -1,12 +1,16 @@
 //! A profile that the real tracker wrote (golden/golden.cs): whole, cut short and damaged.
 
+#[path = "../../profile/tests/packed/mod.rs"]
+mod packed;
 mod shown;
 
 use std::{env, fs, ops::Range, path::PathBuf};
 
+use packed::packed;
 use profile::{
     End, Error, Profile, SampleType,
     rows::{Row, SortBy},
+    unpacked,
 };
 use profile_format::{
     ChunkKind, chunk,
@@ -177,6 +181,26 @@ fn what_is_damaged_never_panics() {
         for last in [0x7F, 0xFF] {
             use_all(&with_nodes(|node| node[field..field + 8].copy_from_slice(&[!0, !0, !0, !0, !0, !0, !0, last])));
         }
+    }
+}
+
+/// A file that is cut off or damaged has what comes before that.
+#[test]
+fn a_packed_file_is_read_as_it_was() {
+    let bytes = golden_bytes();
+    let whole = packed(&bytes);
+    assert!(whole.len() < bytes.len() / 2, "{} of {} bytes", whole.len(), bytes.len());
+    assert_eq!(*unpacked(&whole).expect("it is a profile"), bytes);
+    assert_eq!(read(&whole).trees.len(), read(&bytes).trees.len());
+    for end in (BLOCK..whole.len() - 4).step_by(1009) {
+        let profile = read(&whole[..end]);
+        assert!(profile.damage.is_some(), "cut at {end}");
+    }
+    assert!(Profile::parse(&whole[..BLOCK - 1]).is_err());
+    let first = u32::from_le_bytes(whole[BLOCK..BLOCK + 4].try_into().expect("four bytes")) as usize;
+    // The size of the second block; and the first block's first sequence, as a copy of what is not there.
+    for (at, value) in [(BLOCK + 4 + first, u32::MAX), (BLOCK + 4, 0xFFFF_FF00)] {
+        assert!(read(&with_u32(&whole, at, value)).damage.is_some(), "damaged at {at}");
     }
 }
 

@@ -170,6 +170,7 @@ pub(super) fn verify(bytes: &[u8]) -> Result<Outcome, String> {
 }
 
 pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(bytes) = &profile::unpacked(bytes) else { return Ok(Outcome::Refused) };
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     report::head(&profile);
     let names = profile.display_names();
@@ -197,6 +198,7 @@ pub(super) fn profile(bytes: &[u8]) -> Result<Outcome, String> {
 
 /// Exports the profile in each format, and reads captured calls.
 pub(super) fn export(bytes: &[u8]) -> Result<Outcome, String> {
+    let Ok(bytes) = &profile::unpacked(bytes) else { return Ok(Outcome::Refused) };
     let Ok(profile) = Profile::parse(bytes) else { return Ok(Outcome::Refused) };
     let phase = |name: &String| Some((name.clone(), Profile::parse_phase(bytes, name).ok()??));
     let phases: Vec<(String, Profile)> = profile.phases.iter().filter_map(phase).collect();

@@ -12,6 +12,7 @@ use super::{
     chunks::{Chunk, chunks},
     cursor::{Cursor, u64_at},
     header::Header,
+    packing::unpacked,
 };
 use crate::{
     calls::{Call, Calls, Parameter, Signature, Value, ValueType},
@@ -27,10 +28,11 @@ impl Calls {
     /// # Errors
     /// If the header is missing, or states an unknown version or mode.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        let header = Header::read(bytes)?;
+        let bytes = unpacked(bytes)?;
+        let header = Header::read(&bytes)?;
         let mut reader = Reader::default();
         let mut threads: Vec<(u64, u64, Chunk<'_>)> = Vec::new();
-        for chunk in chunks(bytes, &header).flatten() {
+        for chunk in chunks(&bytes, &header).flatten() {
             match chunk.kind {
                 Some(ChunkKind::Descriptions) => reader.describe(&chunk),
                 Some(ChunkKind::Calls) => {

@@ -45,7 +45,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// Returns the events of a profile in the order of the file. This is not the order of time, since chunks are reused.
+/// Returns the events of an unpacked profile in the order of the file. This is not the order of time, since chunks are reused.
 ///
 /// # Errors
 /// If the header is missing, or states an unknown version or mode.
@@ -63,7 +63,7 @@ pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
     }))
 }
 
-/// Returns the nodes that events refer to: the tree's number, the node's number in it, and the method.
+/// Returns the nodes of an unpacked profile that events refer to: the tree's number, the node's number in it, and the method.
 ///
 /// # Errors
 /// If the header is missing, or states an unknown version or mode.

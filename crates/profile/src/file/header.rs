@@ -63,14 +63,25 @@ pub(crate) fn set_running(bytes: &mut [u8]) {
     }
 }
 
+/// Returns whether the blocks behind the header are packed.
+pub(super) fn is_packed(bytes: &[u8]) -> Result<bool, Error> {
+    flags(&mut Cursor::new(bytes, 0)).map(|flags| flags.has(HeaderFlags::PACKED))
+}
+
+/// Reads the first bytes, up to the flags.
+fn flags(reader: &mut Cursor<'_>) -> Result<HeaderFlags, Error> {
+    check_version(reader)?;
+    let flags = reader.u32()?;
+    let known = HeaderFlags::from_bits(flags);
+    if known.has_unknown() { Err(reader.unknown("flags", flags)) } else { Ok(known) }
+}
+
 impl Header {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Cursor::new(bytes, 0);
-        check_version(&mut reader)?;
-        let flags = reader.u32()?;
-        let known = HeaderFlags::from_bits(flags);
-        if known.has_unknown() {
-            return Err(reader.unknown("flags", flags));
+        let known = flags(&mut reader)?;
+        if known.has(HeaderFlags::PACKED) {
+            return Err(Error::Damaged { what: "blocks that were not unpacked", offset: layout::FLAGS_AT });
         }
         let pid = reader.u32()?;
         let _pointer_size = reader.u32()?;
