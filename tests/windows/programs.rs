@@ -178,7 +178,7 @@ fn only_profile(folder: &Path) -> std::path::PathBuf {
 /// same program instrumented there.
 fn shows_the_same(wine: &Windows, profile: &Path, program: &Path) {
     let woven = profile.with_extension("woven");
-    tests::instrument(&[&program.parent().expect("it is in a folder"), &"-o", &woven]);
+    tests::instrument(&[&program.parent().expect("it is in a folder"), &"-o", &woven, &"--all", &"--calls", &"none"]);
     let (here, errors, code) =
         said(&ilinst().arg("report").arg(profile).arg("--symbols").arg(woven).output().expect("it starts"));
     assert_eq!(code, Some(0), "{errors}");

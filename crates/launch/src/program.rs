@@ -82,9 +82,12 @@ impl Program {
         is_assembly(path)
     }
 
-    /// The assembly's name in its folder.
+    /// The assembly's name in its folder, as the folder has it: Windows and macOS find a file by a name in another case.
     pub fn name(&self) -> PathBuf {
-        self.assembly.file_name().map(PathBuf::from).unwrap_or_default()
+        let typed = self.assembly.file_name().unwrap_or_default();
+        let found = if cfg!(any(windows, target_os = "macos")) { fs::canonicalize(&self.assembly).ok() } else { None };
+        let found = found.as_deref().and_then(Path::file_name).filter(|found| found.eq_ignore_ascii_case(typed));
+        found.unwrap_or(typed).into()
     }
 
     /// The folder that it lies in.
