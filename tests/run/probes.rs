@@ -50,7 +50,8 @@ fn command(runtime: &Runtime, program: &Path, what: &str, settings: &[(&str, &st
 fn run(runtime: &Runtime, program: &Path, what: &str, settings: &[(&str, &str)]) -> Vec<u8> {
     let (mut command, path) = command(runtime, program, what, settings);
     assert_eq!(said(&command.output().expect("the runtime starts")), ("done\n".into(), String::new(), Some(0)));
-    fs::read(path).expect("there is a profile")
+    let bytes = fs::read(path).expect("there is a profile");
+    profile::unpacked(&bytes).expect("it is a profile").into_owned()
 }
 
 fn read(bytes: &[u8]) -> Profile {

@@ -1,46 +1,41 @@
 namespace Ilinst
 {
-    /// <summary>Writes a copy of the profile to a file: the header, then its blocks, packed.</summary>
+    /// <summary>Writes a packed copy of the profile to a file: the header, then each block as LZ4 packs it.</summary>
     internal unsafe class CopyWriter
     {
         private readonly long file;
-        /// <summary>A block, room for it when it is packed, and the table for that; null where blocks are not packed.</summary>
-        private readonly byte[] memory;
+        /// <summary>A block, the table to pack it by, and room for it when it is packed.</summary>
+        private readonly byte[] memory = new byte[HeaderLayout.Block + Packing.Places * sizeof(ushort) + sizeof(int) + Packing.Most];
         private long size = HeaderLayout.Block;
         private bool isWhole;
 
         public CopyWriter(long file)
         {
             this.file = file;
-            // In a browser, code takes many times as long, and the copy is in memory.
-            memory = Sandbox.IsHere ? null : new byte[HeaderLayout.Block + sizeof(int) + Packing.Most + Packing.Places * sizeof(ushort)];
-            isWhole = MappedFile.Write(file, (byte*)Arena.Header, 0, HeaderLayout.Block);
+            int flags = Arena.Header->Flags | HeaderFlags.Packed;
+            isWhole = MappedFile.Write(file, (byte*)Arena.Header, 0, HeaderLayout.Block)
+                && MappedFile.Write(file, (byte*)&flags, HeaderLayout.FlagsAt, sizeof(int));
         }
 
         /// <summary>Adds all blocks of a chunk.</summary>
         public void Add(ChunkHeader* chunk)
         {
-            for (int i = 0; i < chunk->SizeInFile && isWhole; i += HeaderLayout.Block)
+            int count = chunk->SizeInFile;
+            for (int i = 0; i < count && isWhole; i += HeaderLayout.Block)
             {
-                isWhole = memory == null ? Write((byte*)chunk + i, HeaderLayout.Block) : WritePacked((byte*)chunk + i);
+                isWhole = AddBlock((byte*)chunk + i);
             }
         }
 
-        /// <summary>Ends the file, with further flags.</summary>
+        /// <summary>Ends the file.</summary>
         /// <returns>Whether all was written.</returns>
-        public bool End(int flags)
+        public bool End()
         {
-            flags |= Arena.Header->Flags;
-            if (memory != null)
-            {
-                int none = 0;
-                isWhole = isWhole && Write((byte*)&none, sizeof(int));
-                flags |= HeaderFlags.Packed;
-            }
-            return isWhole && MappedFile.Write(file, (byte*)&flags, HeaderLayout.FlagsAt, sizeof(int));
+            int none = 0;
+            return isWhole && Write((byte*)&none, sizeof(int));
         }
 
-        private bool WritePacked(byte* block)
+        private bool AddBlock(byte* block)
         {
             fixed (byte* copy = memory)
             {
@@ -49,8 +44,8 @@ namespace Ilinst
                 {
                     *(long*)(copy + i) = *(long*)(block + i);
                 }
-                byte* packed = copy + HeaderLayout.Block;
-                ushort* places = (ushort*)(packed + sizeof(int) + Packing.Most);
+                ushort* places = (ushort*)(copy + HeaderLayout.Block);
+                byte* packed = (byte*)(places + Packing.Places);
                 *(int*)packed = Packing.Pack(copy, packed + sizeof(int), places);
                 return Write(packed, sizeof(int) + *(int*)packed);
             }

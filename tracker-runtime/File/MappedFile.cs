@@ -45,7 +45,7 @@ namespace Ilinst
             return Control.OfProcess()->HasValues != 0 ? OwnerMayReadAndWrite : AllMayRead;
         }
 
-        /// <summary>Makes a file in a folder that is gone with this process, unless it gets a <see cref="Name"/>.</summary>
+        /// <summary>Makes a file without a name in a folder. Unless it gets a <see cref="Name"/>, it is gone with the process.</summary>
         /// <returns>-1 if there are no such files.</returns>
         public static long CreateWithoutName(string folder)
         {
@@ -71,6 +71,15 @@ namespace Ilinst
             if (Libc.IsThere && !Sandbox.IsHere && file != -1 && IsOurs(file, header))
             {
                 Libc.fchmod((int)file, OwnerMayReadAndWrite);
+            }
+        }
+
+        /// <summary>The same for a copy, if values have come since it was made.</summary>
+        public static void NarrowIfNeeded(long file)
+        {
+            if (Control.OfProcess()->HasValues != 0)
+            {
+                Narrow(file, null);
             }
         }
 

@@ -100,28 +100,55 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// Replaces the file by a copy, where the system has files without a name. A process that is killed meanwhile leaves the file as
-        /// it is, and nothing beside it. What is recorded later is not in the copy.
+        /// Replaces the file by a copy, where the system has files without a name: if the process is killed while it writes the copy,
+        /// the file stays as it is, with nothing beside it. The copy has nothing that is recorded later.
         /// </summary>
         public static void ReplaceByCopy(FileWriter contents)
         {
             string path = Path;
-            byte* there = stackalloc byte[Beginning];
-            if (!Files.ReadBeginning(path, there) || !Header.IsSame(there, (byte*)Control.OfProcess()->Header))
+            if (!IsOurs(path) || !Files.IsFolder("/proc/self/fd"))
             {
                 return;
             }
             long file = MappedFile.CreateWithoutName(Files.Parent(path));
             if (file == -1)
             {
+                Log.Write("not packed: no file without a name can be made in its folder");
                 return;
             }
-            string temporary = TemporaryPath(path);
-            if (contents(file) && MappedFile.Name(file, temporary) && !Files.Replace(temporary, path))
+            bool isDone = contents(file);
+            if (isDone)
             {
-                Files.Delete(temporary);
+                string temporary = TemporaryPath(path);
+                long folderLock = FileLock.TakeFolder(Files.Parent(path));
+                if (Files.IsRegular(temporary))
+                {
+                    Files.Delete(temporary);
+                }
+                FileLock.Hold(file);
+                MappedFile.NarrowIfNeeded(file);
+                isDone = IsOurs(path) && MappedFile.Name(file, temporary);
+                if (isDone && !Files.Replace(temporary, path))
+                {
+                    Files.Delete(temporary);
+                    isDone = false;
+                }
+                FileLock.Release(folderLock);
             }
-            MappedFile.Close(file);
+            Log.Write(isDone ? "packed" : "not packed: the copy could not be written");
+            if (!isDone)
+            {
+                MappedFile.Close(file);
+            }
+        }
+
+        /// <summary>Whether a file is this process's profile.</summary>
+        private static bool IsOurs(string path)
+        {
+            byte* there = stackalloc byte[Beginning];
+            Header* header = (Header*)Control.OfProcess()->Header;
+            return Files.ReadBeginning(path, there) && Header.IsSame(there, (byte*)header)
+                && (!Libc.IsThere || Libc.getpid() == header->ProcessId);
         }
 
         private static string TemporaryPath(string path)

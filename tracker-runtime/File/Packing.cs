@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Ilinst
 {
-    /// <summary>Compresses blocks of the profile by LZ4's block format, of which a reader needs no more than a library.</summary>
+    /// <summary>Packs blocks of the profile in LZ4's block format, which libraries read.</summary>
     internal static unsafe class Packing
     {
         /// <summary>The largest size of a packed block.</summary>
@@ -10,11 +10,11 @@ namespace Ilinst
         /// <summary>The number of entries of the table: the place where each hash of four bytes was seen last.</summary>
         public const int Places = 1 << HashBits;
 
-        /// <summary>Compiled for speed at once: it runs once, and the program waits for it.</summary>
+        /// <summary>Optimized at its first call, as the program waits for the end of its profile.</summary>
         private const MethodImplOptions Fast = (MethodImplOptions)512;
         private const int HashBits = 12;
         private const int ShortestMatch = 4;
-        /// <summary>The format wants these last bytes of a block to be literals, and no match to begin within the others.</summary>
+        /// <summary>The number of last bytes that must be literals, and of those in which no match may begin.</summary>
         private const int LastLiterals = 5;
         private const int LastWithoutMatch = 12;
         /// <summary>Lengths from here on go on behind the token.</summary>

@@ -6,8 +6,9 @@ namespace Ilinst
     /// <summary>The profile from the first probe to the end (see docs/profile-format.md).</summary>
     internal static unsafe class ProfileFile
     {
-        /// <summary>The size from which on a file is packed at the end. A smaller one stays mapped, so that it has what comes later, too.</summary>
+        /// <summary>Files between these sizes are packed at the end. A smaller one stays mapped, so that it has later calls, too.</summary>
         private const long SmallestToPack = 1024 * 1024;
+        private const long LargestToPack = 1024 * SmallestToPack;
 
         private static readonly Gate gate = new Gate();
         private static readonly MethodIds ids = new MethodIds();
@@ -132,7 +133,7 @@ namespace Ilinst
                     UpdateNames();
                     CallTrees.OnHousekeeping();
                     Arena.Header->LastTicks = Clock.Now();
-                    OutputFile.WriteAtEnd(delegate(long file) { return WriteTo(file, 0); });
+                    OutputFile.WriteAtEnd(WriteTo);
                 });
             }
             catch (Exception)
@@ -183,7 +184,8 @@ namespace Ilinst
                 {
                     return null;
                 }
-                bool isWhole = WriteTo(file, HeaderFlags.Copy);
+                int flags = Arena.Header->Flags | HeaderFlags.Copy;
+                bool isWhole = WriteTo(file) && MappedFile.Write(file, (byte*)&flags, HeaderLayout.FlagsAt, sizeof(int));
                 MappedFile.Close(file);
                 Log.Write(isWhole ? "a snapshot is " + path : "no snapshot could be written");
                 return isWhole ? path : null;
@@ -250,24 +252,37 @@ namespace Ilinst
             header->Flags |= (isUnhandled ? HeaderFlags.UnhandledException : HeaderFlags.CleanExit) | HeaderFlags.NamesComplete;
             if ((header->Flags & HeaderFlags.InMemory) != 0)
             {
-                OutputFile.WriteAtEnd(delegate(long file) { return WriteTo(file, 0); });
+                OutputFile.WriteAtEnd(WriteTo);
             }
             else if (isLast && flag == HeaderFlags.CleanExit)
             {
                 Arena.Trim(control);
-                if (control->FileSize >= SmallestToPack)
+                if (control->FileSize >= SmallestToPack && control->FileSize <= LargestToPack)
                 {
-                    OutputFile.ReplaceByCopy(delegate(long file) { return WriteTo(file, 0); });
+                    OutputFile.ReplaceByCopy(Pack);
                 }
             }
         }
 
-        /// <summary>Writes all of it, as it is now, with further flags.</summary>
-        private static bool WriteTo(long file, int flags)
+        /// <summary>All of it, as it is now.</summary>
+        private static bool WriteTo(long file)
+        {
+            long at = HeaderLayout.Block;
+            bool isWhole = MappedFile.Write(file, (byte*)Arena.Header, 0, HeaderLayout.Block);
+            Arena.ForEach(delegate(ChunkHeader* chunk)
+            {
+                isWhole = isWhole && MappedFile.Write(file, (byte*)chunk, at, chunk->SizeInFile);
+                at += chunk->SizeInFile;
+            });
+            return isWhole;
+        }
+
+        /// <summary>The same, packed.</summary>
+        private static bool Pack(long file)
         {
             CopyWriter copy = new CopyWriter(file);
             Arena.ForEach(copy.Add);
-            return copy.End(flags);
+            return copy.End();
         }
     }
 }

@@ -192,8 +192,9 @@ fn print_instead(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<
 
 /// Names the page about an error to a person. Scripts have the number in the message.
 fn say_page(failure: &Failure) {
-    if terminal::is_error_seen() && failure.code.starts_with("ILI") {
-        complain_in_lines(&format!("{}\n", page_about(failure.code)));
+    let page = page_about(failure.code);
+    if terminal::is_error_seen() && failure.code.starts_with("ILI") && !failure.message.contains(&page) {
+        complain_in_lines(&format!("{page}\n"));
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 use names::MethodId;
 
 use crate::{
-    file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase},
+    file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase, unpacked},
     model::{CallTree, Clock, End, MethodName, Mode, Module, Notes, ProbeCost, Profile, SampleType, ThreadName, Unit},
     read::{ProfileFile, sample_types},
     statistics::Statistics,
@@ -92,7 +92,7 @@ struct Tree {
 }
 
 impl Merge {
-    /// Adds a profile, and the unpacked file that it was read from.
+    /// Adds a profile, and the file that it was read from.
     ///
     /// # Errors
     /// If its mode differs from the earlier ones; the merge is then unchanged.
@@ -175,7 +175,8 @@ impl Part {
             }
         }
         self.add_span(None, profile, mode, clock);
-        let file = ProfileFile::read(bytes).ok();
+        let bytes = unpacked(bytes).ok();
+        let file = bytes.as_deref().and_then(|bytes| ProfileFile::read(bytes).ok());
         for name in &profile.phases {
             if let Some(phase) = file.as_ref().and_then(|file| file.phase(name)) {
                 self.add_span(Some(name), &phase, mode, clock);

@@ -11,15 +11,17 @@ use profile_format::{
 use super::{cursor::u32_at, header::is_packed};
 use crate::error::Error;
 
-/// The largest size of an unpacked file: 4 GiB.
+/// The largest size to which a file is unpacked: 4 GiB. Trackers pack files of 1 GiB at most.
 const MOST: u64 = 4 << 30;
-/// The size of the number before each block: u32, its compressed size; 0 at the end of the file.
+/// The size of the u32 before each block. It is the block's packed size, or 0 at the end of the file.
 const SIZE: usize = 4;
+/// The largest size of a packed block, if nothing in it repeats.
+const LARGEST: usize = BLOCK + BLOCK / 255 + 16;
 
-/// Returns the bytes of a file as they were before it was packed. A packed file that is cut off or damaged ends within a block.
+/// Returns the bytes of a file as they were before it was packed. A packed file that is cut off, damaged, or larger than 4 GiB ends within a block.
 ///
 /// # Errors
-/// If the header is missing or states an unknown version, or if the unpacked file would be larger than 4 GiB.
+/// If the header is missing, or states an unknown version.
 pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
     if !is_packed(bytes)? {
         return Ok(bytes.into());
@@ -35,8 +37,8 @@ pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
             return Ok(all.into());
         }
         let start = all.len();
-        if start as u64 >= MOST {
-            return Err(Error::Damaged { what: "a packed file of more than 4 GiB", offset: bytes.len() - rest.len() });
+        if size > LARGEST || start as u64 >= MOST {
+            break;
         }
         let Some((block, rest)) = rest.split_at_checked(size) else { break };
         all.resize(start + BLOCK, 0);
@@ -46,7 +48,7 @@ pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
         }
         packed = rest;
     }
-    // The beginning of a block, so that a reader sees that others are missing.
+    // A block that begins here tells readers that something is missing.
     all.extend([0; SIZE]);
     Ok(all.into())
 }
