@@ -112,7 +112,7 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let is_a_builds = self.is_a_builds();
         self.instrument().map_err(|error| match error.downcast() {
-            Ok(failure) if is_a_builds => canonical::name_page(failure).into(),
+            Ok(failure) if is_a_builds => canonical::name_page(&failure).into(),
             Ok(failure) => failure.into(),
             Err(error) => error,
         })

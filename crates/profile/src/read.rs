@@ -24,7 +24,7 @@ impl fmt::Debug for ProfileFile<'_> {
 }
 
 impl<'a> ProfileFile<'a> {
-    /// Reads a file that is [unpacked](crate::unpacked).
+    /// Reads a file that is [unpacked].
     ///
     /// # Errors
     /// If the header is missing, or states an unknown version or mode. Later defects go into [`Profile::damage`].

@@ -52,8 +52,8 @@ pub(super) fn print(files: &[FileReport], is_strict: bool, out: &mut impl Write)
 }
 
 /// Adds the page to the message of an error that ends a run.
-pub(super) fn name_page(failure: Failure) -> Failure {
-    Failure { message: with_page(failure.code, &failure.message), ..failure }
+pub(super) fn name_page(failure: &Failure) -> Failure {
+    Failure { message: with_page(failure.code, &failure.message), ..*failure }
 }
 
 fn with_page(code: &str, text: impl Display) -> String {
