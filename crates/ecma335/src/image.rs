@@ -242,7 +242,12 @@ impl<'a> Image<'a> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::NotPe("it is larger than 4 GiB".into())));
         }
-        let not_pe = |error: goblin::error::Error| Error::new(ErrorKind::NotPe(error.to_string()));
+        let not_pe = |error: goblin::error::Error| {
+            Error::new(ErrorKind::NotPe(match error {
+                goblin::error::Error::Scroll(_) => "the file ends within its headers".into(),
+                other => other.to_string(),
+            }))
+        };
         let dos = DosHeader::parse(bytes).map_err(not_pe)?;
         let pe_offset = dos.pe_pointer as usize;
         if bytes.get(pe_offset..).and_then(|rest| rest.get(..4)) != Some(b"PE\0\0") {

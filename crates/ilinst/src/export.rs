@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, printed},
+    inputs::Bytes,
     output,
-    profiles::{self, Bytes, Naming},
+    profiles::{self, Naming},
     terminal::{Terminal, complain, print_json},
 };
 
@@ -192,7 +193,7 @@ impl Opts {
 
     fn read(&self, path: PathBuf) -> anyhow::Result<Read> {
         let naming = Naming { symbols: &self.symbols, raw: self.raw };
-        let bytes = Bytes::open(&path)?;
+        let bytes = profiles::open(&path)?;
         let (profile, phases) = match self.phase.as_deref() {
             None => naming.read_all(&path, &bytes)?,
             phase => (naming.read(&path, phase)?, Vec::new()),

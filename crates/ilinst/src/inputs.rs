@@ -1,10 +1,30 @@
-//! The assemblies given by arguments: files, and all assemblies in folders.
+//! Files given by arguments: their bytes, and the assemblies among them and in folders.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Deref,
+    path::{Path, PathBuf},
+};
 
 use ::instrument::{Input, browser::why_no_assembly, files_below, is_link_out, read_assembly};
 
 use crate::{failure::Failure, terminal::complain};
+
+/// The bytes of a file, or those that were unpacked from one.
+pub(crate) enum Bytes {
+    File(Input),
+    Unpacked(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::File(file) => file,
+            Self::Unpacked(bytes) => bytes,
+        }
+    }
+}
 
 /// An assembly, and its path below the folder that was named; its name alone, if it was named itself.
 #[derive(Clone, PartialEq, Eq, Debug)]

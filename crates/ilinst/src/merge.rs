@@ -20,8 +20,7 @@ use serde_json::json;
 use crate::{
     arguments::limit_threads,
     failure::{Failure, printed},
-    output,
-    profiles::{self, Bytes},
+    output, profiles,
     terminal::{Terminal, complain, print_json, progress_bar},
     text::{count, size},
 };
@@ -154,7 +153,7 @@ impl Opts {
 }
 
 fn add(merge: &mut Merge, path: &Path) -> Result<(), Failure> {
-    let bytes = Bytes::open(path)?;
+    let bytes = profiles::open(path)?;
     let bad = |error: &dyn std::fmt::Display| Failure::bad_profile(format_args!("{}: {error}", path.display()));
     let profile = Profile::parse(&bytes).map_err(|error| bad(&error))?;
     if let Some(damage) = &profile.damage {

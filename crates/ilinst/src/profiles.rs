@@ -5,7 +5,6 @@ use std::{
     collections::BTreeSet,
     env, fs,
     io::Read as _,
-    ops::Deref,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -14,7 +13,7 @@ use ::instrument::Input;
 use profile::{End, Profile, ProfileFile};
 use profile_format::header::{MAGIC, PID_AT};
 
-use crate::{failure::Failure, symbols, terminal::complain};
+use crate::{failure::Failure, inputs::Bytes, symbols, terminal::complain};
 
 const EXTENSION: &str = "ilprof";
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
@@ -44,32 +43,13 @@ pub(crate) fn find_and_say(argument: Option<&Path>) -> Result<PathBuf, Failure> 
 }
 
 /// The bytes of a profile, unpacked.
-pub(crate) enum Bytes {
-    AsTheyAre(Input),
-    Unpacked(Vec<u8>),
-}
-
-impl Bytes {
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let file = Input::open(path)?;
-        let unpacked = match profile::unpacked(&file) {
-            Ok(Cow::Borrowed(_)) => None,
-            Ok(Cow::Owned(bytes)) => Some(bytes),
-            Err(error) => return Err(bad(path, &error)),
-        };
-        Ok(unpacked.map_or(Self::AsTheyAre(file), Self::Unpacked))
-    }
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::AsTheyAre(file) => file,
-            Self::Unpacked(bytes) => bytes,
-        }
-    }
+pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
+    let file = Input::open(path)?;
+    let unpacked = match profile::unpacked(&file).map_err(|error| bad(path, &error))? {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(bytes) => Some(bytes),
+    };
+    Ok(unpacked.map_or(Bytes::File(file), Bytes::Unpacked))
 }
 
 fn bad(path: &Path, error: &profile::Error) -> Failure {
@@ -78,7 +58,7 @@ fn bad(path: &Path, error: &profile::Error) -> Failure {
 
 /// Reads a profile. Of one that has not ended, `end` shows whether its process still runs.
 pub(crate) fn read(path: &Path, phase: Option<&str>) -> Result<Profile, Failure> {
-    let bytes = Bytes::open(path)?;
+    let bytes = open(path)?;
     let file = records(path, &bytes)?;
     let mut profile = match phase {
         None => file.profile(),

@@ -28,7 +28,7 @@ use crate::{
     failure::Failure,
     method_pattern::MethodPattern,
     output,
-    profiles::{self, Bytes, Naming},
+    profiles::{self, Naming},
     terminal::{Terminal, complain, print_json},
     text::percent,
 };
@@ -257,7 +257,7 @@ impl ShownArgs {
         if self.phase.is_some() {
             return Ok((self.read(path)?, Vec::new()));
         }
-        Ok(self.naming().read_all(path, &Bytes::open(path)?)?)
+        Ok(self.naming().read_all(path, &profiles::open(path)?)?)
     }
 
     fn naming(&self) -> Naming<'_> {

@@ -5,7 +5,6 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::Read as _,
-    ops::Deref,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -15,7 +14,7 @@ use zip::ZipArchive;
 
 use crate::{
     failure::Failure,
-    inputs::{Links, assemblies},
+    inputs::{Bytes, Links, assemblies},
 };
 
 /// No assembly of a package may be larger, in bytes: two of them are in memory at a time.
@@ -39,23 +38,6 @@ pub(super) struct Source {
 /// A package that is open for as long as something of it may be read.
 type Package = Rc<RefCell<ZipArchive<File>>>;
 
-/// The bytes of an assembly.
-pub(super) enum Bytes {
-    File(Input),
-    Packed(Vec<u8>),
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::File(input) => input,
-            Self::Packed(bytes) => bytes,
-        }
-    }
-}
-
 impl Source {
     fn file(path: &Path) -> Self {
         Self { shown: path.display().to_string(), path: path.to_owned(), entry: None }
@@ -78,7 +60,7 @@ impl Source {
         if bytes.len() as u64 > size {
             return Err(trouble(&format_args!("it has more than the {size} bytes that the package says")));
         }
-        Ok(Bytes::Packed(bytes))
+        Ok(Bytes::Unpacked(bytes))
     }
 }
 
