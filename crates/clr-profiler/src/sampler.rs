@@ -2,10 +2,11 @@
 //! the samples up. Nothing is suspended, and no code of the program changes. docs/design/live-profiler.md has the reasons.
 //!
 //! ```text
-//! timer -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
+//! clock (event, threads) -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
 //! ```
 
 mod code;
+mod event;
 mod maps;
 mod paths;
 mod prologue;
