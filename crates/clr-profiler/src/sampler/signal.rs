@@ -13,7 +13,7 @@ use std::{
     sync::{
         Mutex, PoisonError,
         atomic::{
-            AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicUsize,
+            AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release, SeqCst},
         },
     },
@@ -30,6 +30,9 @@ use super::{
 pub(super) const MAX_THREADS: usize = 1 << 16;
 /// Upper half of the value that comes with the sampler's signals; the lower half is the thread's place.
 const MARK: usize = 0x1157_5A4E;
+
+/// A timer whose last period ended that many ns ago is late. Timers are checked at the kernel's ticks, every 10 ms at most.
+const LATE: i64 = 20_000_000;
 
 /// A sampled thread.
 pub(super) struct Thread {
@@ -103,6 +106,8 @@ static CODE: AtomicPtr<Table> = AtomicPtr::new(null_mut());
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 /// The CPU time between two samples of a thread, in ns.
 static PERIOD: AtomicI64 = AtomicI64::new(0);
+/// The number of samples of timers that came late.
+static LATE_SAMPLES: AtomicU64 = AtomicU64::new(0);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 /// The handler that was there before.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
@@ -176,6 +181,11 @@ pub(super) fn set_on(is_on: bool) {
 /// Sets the CPU time between two samples of a thread.
 pub(super) fn set_period(period: Duration) {
     PERIOD.store(period.as_nanos() as i64, Relaxed);
+}
+
+/// The number of samples that came late since the last call.
+pub(super) fn take_late() -> u64 {
+    LATE_SAMPLES.swap(0, Relaxed)
 }
 
 /// Whether samples are taken.
@@ -322,7 +332,12 @@ unsafe fn take(place: usize, source: &Source, context: *const libc::ucontext_t) 
         return;
     }
     let weight = match source {
-        Source::Timer(periods) => *periods,
+        Source::Timer(periods) => {
+            if *periods as i64 * PERIOD.load(Relaxed) > LATE {
+                LATE_SAMPLES.fetch_add(*periods - 1, Relaxed);
+            }
+            *periods
+        }
         Source::Sampler => 1,
         Source::Event => thread.credit(cpu),
     };

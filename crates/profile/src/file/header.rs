@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    model::{Clock, End, Mode},
+    model::{Clock, End, Mode, SampleLosses},
 };
 
 /// The fields of the header.
@@ -40,6 +40,7 @@ pub(crate) struct Header {
     pub(crate) counting_leave: f64,
     /// The smallest step of the clock in ticks; 0 if it was not measured.
     pub(crate) clock_step: f64,
+    pub(crate) sample_losses: SampleLosses,
     pub(crate) histogram_shift: u32,
     pub(crate) event_shift: u32,
     pub(crate) paused_ticks: i64,
@@ -97,7 +98,9 @@ impl Header {
         let (paused_ticks, cpu_ns) = (reader.i64()?.max(0), Some(reader.i64()?).filter(|cpu| *cpu >= 0));
         let (is_merged, processes) = (known.has(HeaderFlags::MERGED), reader.u64()?.max(1));
         // A header may be cut off before these.
-        let cost = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at).positive().unwrap_or_default();
+        let later = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at);
+        let cost = |at| later(at).positive().unwrap_or_default();
+        let number = |at| later(at).u64().unwrap_or_default();
         let [counting, counting_leave, clock_step] =
             [layout::COUNTING_AT, layout::COUNTING_LEAVE_AT, layout::CLOCK_STEP_AT].map(cost);
         let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
@@ -120,6 +123,11 @@ impl Header {
             counting,
             counting_leave,
             clock_step,
+            sample_losses: SampleLosses {
+                lost: number(layout::LOST_SAMPLES_AT),
+                late: number(layout::LATE_SAMPLES_AT),
+                unsampled_threads: number(layout::UNSAMPLED_THREADS_AT),
+            },
             histogram_shift,
             event_shift,
             paused_ticks,
@@ -180,6 +188,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) counting: f64,
     pub(crate) counting_leave: f64,
     pub(crate) clock_step: f64,
+    pub(crate) sample_losses: SampleLosses,
     pub(crate) clock: Timebase,
     pub(crate) cpu_ns: Option<i64>,
 }
@@ -224,6 +233,9 @@ impl MergedHeader<'_> {
             (layout::COUNTING_AT, self.counting.to_bits()),
             (layout::COUNTING_LEAVE_AT, self.counting_leave.to_bits()),
             (layout::CLOCK_STEP_AT, self.clock_step.to_bits()),
+            (layout::LOST_SAMPLES_AT, self.sample_losses.lost),
+            (layout::LATE_SAMPLES_AT, self.sample_losses.late),
+            (layout::UNSAMPLED_THREADS_AT, self.sample_losses.unsampled_threads),
             (layout::PAUSED_AT, self.paused as u64),
             (layout::CPU_AT, self.cpu_ns.unwrap_or(-1) as u64),
             (layout::PROCESSES_AT, self.processes),
