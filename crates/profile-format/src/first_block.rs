@@ -158,6 +158,11 @@ impl RecordingMode {
         matches!(self, Self::Sampled | Self::Cpu | Self::Wall)
     }
 
+    /// Returns whether times were measured.
+    pub const fn has_times(self) -> bool {
+        !matches!(self, Self::Count)
+    }
+
     /// Returns whether calls were counted.
     pub const fn has_calls(self) -> bool {
         !matches!(self, Self::Cpu | Self::Wall)
