@@ -25,12 +25,17 @@ fn share(profile: &Profile, sample_type: SampleType, method: &str) -> f64 {
 
 /// A program prints the same alone and with samples.
 fn is_unharmed(name: &str, options: &[&str], ways: &[[&str; 2]]) {
+    is_unharmed_with(&[], name, options, ways);
+}
+
+/// The same, with variables in the environment of both.
+fn is_unharmed_with(variables: &[(&str, &str)], name: &str, options: &[&str], ways: &[[&str; 2]]) {
     let runtimes: Vec<_> = runtimes().collect();
     let work = Work::new(name);
     let Some(program) = program(&work) else { return };
     for (runtime, arguments) in tests::in_turn(&runtimes, ways) {
         let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
-        let found = said(&output(&mut sampled(&work, runtime, &program, options, &arguments)));
+        let found = said(&output(sampled(&work, runtime, &program, options, &arguments).envs(variables.iter().copied())));
         assert_eq!((found.0, found.2), (alone.0, alone.2), "{} {arguments:?}: {}", runtime.name, found.1);
     }
 }
@@ -124,6 +129,17 @@ fn programs_do_what_they_do_without_samples() {
 fn programs_do_what_they_do_with_samples_of_elapsed_time() {
     let ways = [["nulls", "1000"], ["contexts", "12"], ["garbage", "1"], ["threads", "60"], ["async", "8"], ["waits", "100"]];
     is_unharmed("sample-wall-unharmed", &["--wall", "--frequency", "1000"], &ways);
+}
+
+/// A youngest generation of 64 KiB: some thousand collections a second. Released runtimes have no `GCStress`.
+#[cfg(feature = "full")]
+#[test]
+#[ignore = "needs runtimes"]
+fn programs_that_collect_all_the_time_are_sampled() {
+    let ways = [["garbage", "1"], ["dynamic", "20"], ["contexts", "8"], ["async", "6"], ["threads", "60"]];
+    let variables = [("DOTNET_GCgen0size", "10000"), ("COMPlus_GCgen0size", "10000")];
+    is_unharmed_with(&variables, "sample-collections", &["--frequency", "1000"], &ways);
+    is_unharmed_with(&variables, "sample-wall-collections", &["--wall", "--frequency", "1000"], &ways);
 }
 
 #[cfg(feature = "full")]
