@@ -131,7 +131,7 @@ fn programs_do_what_they_do_with_samples_of_elapsed_time() {
     is_unharmed("sample-wall-unharmed", &["--wall", "--frequency", "1000"], &ways);
 }
 
-/// A youngest generation of 64 KiB: some thousand collections a second. Released runtimes have no `GCStress`.
+/// The smallest youngest generation: three times as many collections. Released runtimes have no `GCStress`.
 #[cfg(feature = "full")]
 #[test]
 #[ignore = "needs runtimes"]
