@@ -1,0 +1,150 @@
+//! Spans: their length, and copies of their first elements, as the tracker gets them.
+
+use std::sync::Arc;
+
+use ecma335::{
+    cursor::put_compressed_u32,
+    element::{ElementType, convention},
+    schema::TypeDefOrRef,
+    signature::TypeSig,
+};
+use ilrewrite::{MethodName, OwnArgument, OwnCall, SpecMember, TokenRequest};
+
+use super::{capture::instance, tracker::Tracker};
+
+/// The names of spans in the namespace `System`, and whether they are read-only ones.
+pub(super) const NAMES: [(&str, bool); 2] = [("Span`1", false), ("ReadOnlySpan`1", true)];
+/// The assemblies that they are referred to in. Types of these names in other assemblies may have other methods.
+pub(super) const ASSEMBLIES: [&str; 5] = ["System.Runtime", "System.Memory", "System.Private.CoreLib", "mscorlib", "netstandard"];
+
+/// The location of a value: that of a variable of the method.
+pub(super) enum Place {
+    Argument(u16),
+    Returned,
+}
+
+impl Place {
+    /// The value.
+    pub(super) fn value(&self) -> OwnArgument {
+        match self {
+            Self::Argument(number) => OwnArgument::Argument(*number),
+            Self::Returned => OwnArgument::ReturnValue,
+        }
+    }
+
+    /// The value, if it is an address, as a number.
+    pub(super) fn address(&self) -> OwnArgument {
+        match self {
+            Self::Argument(number) => OwnArgument::Address(*number),
+            Self::Returned => OwnArgument::ReturnAddress,
+        }
+    }
+
+    /// The variable's address.
+    pub(super) fn location(&self) -> OwnArgument {
+        match self {
+            Self::Argument(number) => OwnArgument::ArgumentLocation(*number),
+            Self::Returned => OwnArgument::ReturnLocation,
+        }
+    }
+}
+
+/// `System.Span<T>` or `System.ReadOnlySpan<T>`. All methods that are called have been in it from its first release on, and
+/// none has a modifier in its signature: Mono's library leaves those out.
+pub(super) struct SpanType<'t> {
+    pub(super) class: &'t TypeSig,
+    /// The row of the generic type.
+    pub(super) generic: TypeDefOrRef,
+    pub(super) element: &'t TypeSig,
+    pub(super) is_read_only: bool,
+}
+
+impl SpanType<'_> {
+    fn blob(&self) -> Vec<u8> {
+        let mut blob = Vec::new();
+        self.class.write(&mut blob);
+        blob
+    }
+
+    /// A signature with the type's own parameters, in which [`OF_T`] stands for the generic type.
+    fn call(&self, name: &str, signature: &[u8], arguments: Vec<OwnArgument>) -> OwnCall {
+        let mut blob = Vec::new();
+        for byte in signature {
+            match *byte {
+                OF_T => {
+                    blob.extend([ElementType::GenericInst as u8, ElementType::ValueType as u8]);
+                    put_compressed_u32(&mut blob, self.generic.0);
+                    blob.extend([1, ElementType::Var as u8, 0]);
+                }
+                byte => blob.push(byte),
+            }
+        }
+        let member = SpecMember { class: self.blob(), name: name.into(), signature: blob };
+        OwnCall { method: TokenRequest::MemberOfSpec(Arc::new(member)), arguments }
+    }
+
+    /// `instance int32 get_Length()`
+    fn length(&self, location: &OwnArgument) -> OwnArgument {
+        result(self.call("get_Length", &[convention::HAS_THIS, 0, I4], vec![location.clone()]))
+    }
+
+    /// `instance Span<!0> Slice(int32, int32)`, from the first element on.
+    fn slice(&self, location: &OwnArgument, length: OwnArgument) -> OwnCall {
+        let arguments = vec![location.clone(), OwnArgument::Int32(0), length];
+        self.call("Slice", &[convention::HAS_THIS, 2, OF_T, I4, I4], arguments)
+    }
+
+    /// Whether it refers to no memory: `bool op_Equality(Span<!0>, Span<!0>)` of its empty slice and `Span<!0> get_Empty()`.
+    fn is_null(&self, location: &OwnArgument) -> OwnArgument {
+        let empty = self.call("get_Empty", &[0, 0, OF_T], Vec::new());
+        let slice = self.slice(location, OwnArgument::Int32(0));
+        result(self.call("op_Equality", &[0, 2, ElementType::Boolean as u8, OF_T, OF_T], vec![result(slice), result(empty)]))
+    }
+
+    /// `instance !0[] ToArray()`
+    fn array(&self, location: OwnArgument) -> OwnArgument {
+        let signature = [convention::HAS_THIS, 0, ElementType::SzArray as u8, ElementType::Var as u8, 0];
+        result(self.call("ToArray", &signature, vec![location]))
+    }
+}
+
+const I4: u8 = ElementType::I4 as u8;
+/// No element type (II.23.1.16).
+const OF_T: u8 = 0xFF;
+
+fn result(call: OwnCall) -> OwnArgument {
+    OwnArgument::Result(Box::new(call))
+}
+
+/// The tracker's methods that receive spans.
+pub(super) struct SpanReceiver {
+    shown: Arc<MethodName>,
+    span: Arc<MethodName>,
+}
+
+impl SpanReceiver {
+    pub(super) fn new(tracker: &Tracker) -> Self {
+        let method = |name, signature: &[u8]| Arc::new(tracker.capture_method(name, signature));
+        Self {
+            // `int32 Shown<T>(bool, int32)`
+            shown: method("Shown", &[convention::GENERIC, 1, 2, I4, ElementType::Boolean as u8, I4]),
+            // `void Span(int32, object, bool)`
+            span: method("Span", &[0, 3, ElementType::Void as u8, I4, ElementType::Object as u8, ElementType::Boolean as u8]),
+        }
+    }
+
+    /// The call that passes a span: `Span(span.Length, span.Slice(0, Shown<T>(is null, span.Length)).ToArray(), ..)`. The
+    /// tracker limits the number of elements to copy. Elements at a null pointer are not read: a probe throws no exception.
+    pub(super) fn call(&self, span: &SpanType<'_>, location: &OwnArgument, locals: &mut Vec<Vec<u8>>) -> OwnCall {
+        let arguments = vec![span.is_null(location), span.length(location)];
+        let shown = result(OwnCall { method: instance(&self.shown, span.element), arguments });
+        let ty = span.blob();
+        let local = locals.iter().position(|known| *known == ty).unwrap_or_else(|| {
+            locals.push(ty);
+            locals.len() - 1
+        });
+        let elements = span.array(OwnArgument::Stored(local as u16, span.slice(location, shown).into()));
+        let arguments = vec![span.length(location), elements, OwnArgument::Int32(span.is_read_only.into())];
+        OwnCall { method: TokenRequest::MemberRef(self.span.clone()), arguments }
+    }
+}
