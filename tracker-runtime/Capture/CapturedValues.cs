@@ -224,15 +224,24 @@ namespace Ilinst
         private static bool TryPutSpan(CapturedCalls* calls, int length, Array elements, bool isReadOnly)
         {
             char[] units = elements as char[];
-            if (units != null)
+            return units != null
+                ? TryPutUnits(calls, length, units)
+                : TryPutElements(calls, length, elements, isReadOnly);
+        }
+
+        private static bool TryPutUnits(CapturedCalls* calls, int length, char[] units)
+        {
+            byte* to = RoomForText(calls, length, units.Length);
+            for (int i = 0; to != null && i < units.Length; i++)
             {
-                byte* text = RoomForText(calls, length, units.Length);
-                for (int i = 0; text != null && i < units.Length; i++)
-                {
-                    *(char*)(text + 2 * i) = units[i];
-                }
-                return text != null;
+                *(char*)(to + 2 * i) = units[i];
             }
+            return to != null;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool TryPutElements(CapturedCalls* calls, int length, Array elements, bool isReadOnly)
+        {
             Type type = elements.GetType();
             byte* to = calls->Room(6);
             if (to == null)

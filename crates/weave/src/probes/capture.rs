@@ -52,7 +52,8 @@ pub(crate) struct Receiver {
     pointer: Arc<MethodName>,
     unread: Arc<MethodName>,
     end: Arc<MethodName>,
-    spans: SpanReceiver,
+    /// `None` if the program's library lacks the methods of spans.
+    spans: Option<SpanReceiver>,
 }
 
 impl Receiver {
@@ -72,7 +73,7 @@ impl Receiver {
             pointer: method("Pointer", &[0x00, 0x01, 0x01, 0x0B]),
             unread: method("Unread", &[0x00, 0x01, 0x01, 0x08]),
             end: method("End", &[0x00, 0x00, 0x01]),
-            spans: SpanReceiver::new(tracker),
+            spans: tracker.has_spans().then(|| SpanReceiver::new(tracker)),
         }
     }
 
@@ -210,17 +211,17 @@ impl Capturing<'_, '_, '_> {
             TypeSig::Element(ElementType::TypedByRef) => receiver.unread(unread::TYPED_REFERENCE),
             TypeSig::ByRef(inner) => {
                 let inner = stripped(inner);
-                match (context.span(inner), context.boxing(inner)) {
-                    (Some(span), _) => receiver.spans.call(&span, &place.value(), &mut self.locals),
-                    (None, Some(_)) => call_instance(&receiver.reference, inner, place.value()),
-                    (None, None) => receiver.unread(unread::ON_STACK),
+                match (context.boxing(inner), context.span(inner), &receiver.spans) {
+                    (Some(_), ..) => call_instance(&receiver.reference, inner, place.value()),
+                    (None, Some(span), Some(spans)) => spans.call(&span, &place.value(), &mut self.locals),
+                    (None, ..) => receiver.unread(unread::ON_STACK),
                 }
             }
-            _ => match (context.span(ty), context.boxing(ty)) {
-                (Some(span), _) => receiver.spans.call(&span, &place.location(), &mut self.locals),
-                (None, Some(Boxing::Reference)) => call(&receiver.object, vec![place.value()]),
-                (None, Some(Boxing::Boxed(_))) => call_instance(&receiver.value, ty, place.value()),
-                (None, None) => receiver.unread(unread::ON_STACK),
+            _ => match (context.boxing(ty), context.span(ty), &receiver.spans) {
+                (Some(Boxing::Reference), ..) => call(&receiver.object, vec![place.value()]),
+                (Some(Boxing::Boxed(_)), ..) => call_instance(&receiver.value, ty, place.value()),
+                (None, Some(span), Some(spans)) => spans.call(&span, &place.location(), &mut self.locals),
+                (None, ..) => receiver.unread(unread::ON_STACK),
             },
         }
     }

@@ -1,11 +1,12 @@
-//! Spans: their length, and copies of their first elements, as the tracker gets them.
+//! Values of spans: the methods that give the tracker their lengths, and copies of their first elements.
 
 use std::sync::Arc;
 
 use ecma335::{
+    Metadata, Table,
     cursor::put_compressed_u32,
     element::{ElementType, convention},
-    schema::TypeDefOrRef,
+    schema::{MemberRef, TypeDefOrRef},
     signature::TypeSig,
 };
 use ilrewrite::{MethodName, OwnArgument, OwnCall, SpecMember, TokenRequest};
@@ -13,9 +14,26 @@ use ilrewrite::{MethodName, OwnArgument, OwnCall, SpecMember, TokenRequest};
 use super::{capture::instance, tracker::Tracker};
 
 /// The names of spans in the namespace `System`, and whether they are read-only ones.
-pub(super) const NAMES: [(&str, bool); 2] = [("Span`1", false), ("ReadOnlySpan`1", true)];
+pub const NAMES: [(&str, bool); 2] = [("Span`1", false), ("ReadOnlySpan`1", true)];
 /// The assemblies that they are referred to in. Types of these names in other assemblies may have other methods.
 pub(super) const ASSEMBLIES: [&str; 5] = ["System.Runtime", "System.Memory", "System.Private.CoreLib", "mscorlib", "netstandard"];
+
+/// The methods that are called, in the form of their references: a name, and a signature with `SPAN` for the generic type.
+/// All have been in it from its first release on. None has a modifier in its signature: Mono's library leaves those out.
+pub const METHODS: [(&str, &str); 5] = [
+    ("get_Length", "instance int32 ()"),
+    ("get_Empty", "valuetype SPAN<!0> ()"),
+    ("op_Equality", "bool (valuetype SPAN<!0>, valuetype SPAN<!0>)"),
+    ("Slice", "instance valuetype SPAN<!0> (int32, int32)"),
+    ("ToArray", "instance !0[] ()"),
+];
+
+/// Whether a woven module passes spans: it calls the least common of [`METHODS`].
+pub(super) fn are_passed(metadata: &Metadata<'_>) -> bool {
+    let is_name = |row: &MemberRef| metadata.strings.string_bytes(row.name) == Ok(b"op_Equality");
+    let is_of_spec = |row: &MemberRef| row.class.token().is_some_and(|class| class.kind() == Table::TypeSpec as u8);
+    metadata.tables.rows::<MemberRef>().any(|(_, row)| is_name(&row) && is_of_spec(&row))
+}
 
 /// The location of a value: that of a variable of the method.
 pub(super) enum Place {
@@ -49,8 +67,7 @@ impl Place {
     }
 }
 
-/// `System.Span<T>` or `System.ReadOnlySpan<T>`. All methods that are called have been in it from its first release on, and
-/// none has a modifier in its signature: Mono's library leaves those out.
+/// `System.Span<T>` or `System.ReadOnlySpan<T>`.
 pub(super) struct SpanType<'t> {
     pub(super) class: &'t TypeSig,
     /// The row of the generic type.
