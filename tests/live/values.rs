@@ -229,7 +229,7 @@ fn spans_are_shown_with_their_first_elements() {
         let work = Work::new("spans");
         let Some(program) = program_of_spans(&work.folder) else { return };
         let of = |way: &str, arguments: &[&str]| {
-            let options = ["--include=Calls::*", "--include=Pair*::First", "--capture=args,return,this", way];
+            let options = ["--all", "--include=Calls::*", "--include=Pair*::First", "--capture=args,return,this", way];
             let (printed, errors, code) = said(&output(&mut work.live(&runtime, &options, &program, arguments)));
             assert_eq!(code, Some(0), "{way} on {}: {errors}", runtime.name);
             let calls = calls_of(&only_profile(&work, &runtime), &[]);

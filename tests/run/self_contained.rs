@@ -112,6 +112,11 @@ fn spans_are_recorded_if_the_trimmed_net_has_their_methods() {
     }";
     let Some(program) = SelfContained::of_source("self-contained-spans", source) else { return };
     let (assembly, library) = (program.folder.join("program.dll"), program.folder.join("System.Private.CoreLib.dll"));
+    // The runtime takes the library from its own folder, behind links.
+    let runtime = program.folder.join("libcoreclr.so");
+    let target = runtime.canonicalize().expect("it is a link");
+    fs::remove_file(&runtime).expect("it is ours");
+    fs::copy(target, &runtime).expect("it can be copied");
     let original = program.work.join("original.dll");
     fs::copy(&assembly, &original).expect("it can be copied");
     let shown = || {
@@ -128,7 +133,7 @@ fn spans_are_recorded_if_the_trimmed_net_has_their_methods() {
         report
     };
     let report = shown();
-    assert!(report.contains("span=System.Span<int> [2][7, 8] text=\"text\" -> "), "{report}");
+    assert!(report.contains("span=System.Span<int> [2][7, 8] text=\"text\"\n"), "{report}");
     let whole = fs::read(&library).expect("it is there");
     for (class, method) in [("System.Span`1", "op_Equality"), ("System.ReadOnlySpan`1", "get_Empty")] {
         fs::remove_file(&library).expect("it is ours");

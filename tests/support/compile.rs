@@ -72,7 +72,7 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     let (folder, names) = match of {
         References::All => (require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"][..]),
         References::Core => (core_references(&packs()?)?, &CORE[..]),
-        References::Standard => (references(&packs()?, "NETStandard.Library.Ref")?, &["netstandard"][..]),
+        References::Standard => (in_pack(&packs()?, "NETStandard.Library.Ref")?, &["netstandard"][..]),
         References::RuntimeAsync => (core_references(&tool("ILINST_SDK10")?.with_file_name("packs"))?, &CORE[..]),
     };
     let of_system: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.dll"))).collect();
@@ -131,10 +131,10 @@ fn packs() -> Option<PathBuf> {
 }
 
 fn core_references(packs: &Path) -> Option<PathBuf> {
-    references(packs, "Microsoft.NETCore.App.Ref")
+    in_pack(packs, "Microsoft.NETCore.App.Ref")
 }
 
-fn references(packs: &Path, pack: &str) -> Option<PathBuf> {
+fn in_pack(packs: &Path, pack: &str) -> Option<PathBuf> {
     only_in(&only_in(&packs.join(pack))?.join("ref"))
 }
 

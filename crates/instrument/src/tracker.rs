@@ -54,7 +54,7 @@ pub(crate) struct TrackerFile {
     /// Its identity, for manifests.
     pub(crate) identity: FileIdentity,
     /// Whether the program's library has the methods of spans.
-    has_spans: bool,
+    pub(crate) has_spans: bool,
 }
 
 impl TrackerFile {

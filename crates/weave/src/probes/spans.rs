@@ -83,7 +83,7 @@ impl SpanType<'_> {
         blob
     }
 
-    /// A signature with the type's own parameters, in which [`OF_T`] stands for the generic type.
+    /// A call of one of [`METHODS`]. [`OF_T`] in its signature stands for the generic type with its own parameter.
     fn call(&self, name: &str, signature: &[u8], arguments: Vec<OwnArgument>) -> OwnCall {
         let mut blob = Vec::new();
         for byte in signature {
@@ -163,5 +163,60 @@ impl SpanReceiver {
         let elements = span.array(OwnArgument::Stored(local as u16, span.slice(location, shown).into()));
         let arguments = vec![span.length(location), elements, OwnArgument::Int32(span.is_read_only.into())];
         OwnCall { method: TokenRequest::MemberRef(self.span.clone()), arguments }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use ecma335::{
+        Cursor, FileOffset, Token,
+        signature::{Signature, text::TypeNames},
+    };
+
+    use super::*;
+
+    struct Names;
+
+    impl TypeNames for Names {
+        fn type_name(&self, _: Token) -> String {
+            "SPAN".into()
+        }
+    }
+
+    /// The methods that a call makes to get its arguments, with their signatures.
+    fn add_methods(call: &OwnCall, found: &mut Vec<(String, String)>) {
+        if let TokenRequest::MemberOfSpec(member) = &call.method {
+            let signature = Signature::parse(Cursor::new(&member.signature, FileOffset(0)));
+            let Ok(Signature::Method(signature)) = signature else { panic!("{member:?}") };
+            found.push((member.name.clone(), signature.display(&Names).to_string()));
+        }
+        for argument in &call.arguments {
+            if let OwnArgument::Result(call) | OwnArgument::Stored(_, call) = argument {
+                add_methods(call, found);
+            }
+        }
+    }
+
+    #[test]
+    fn the_methods_that_are_called_are_those_of_the_list() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tracker-runtime/bin/Ilinst.Tracker.dll");
+        let receiver = SpanReceiver::new(&Tracker::read(&fs::read(path).expect("it is there")).expect("it is an assembly"));
+        let generic = TypeDefOrRef::new(Token::new(Table::TypeRef, 7)).expect("it is a type");
+        let element = TypeSig::Element(ElementType::I8);
+        let class = TypeSig::GenericInst { is_value: true, token: generic, arguments: vec![element.clone()] };
+        let span = SpanType { class: &class, generic, element: &element, is_read_only: true };
+        let (mut locals, mut found) = (Vec::new(), Vec::new());
+        for place in [Place::Argument(3), Place::Returned] {
+            add_methods(&receiver.call(&span, &place.location(), &mut locals), &mut found);
+        }
+        // Both use one local.
+        assert_eq!(locals, [span.blob()]);
+        found.sort();
+        found.dedup();
+        let mut expected = METHODS.map(|(name, signature)| (name.to_owned(), signature.to_owned()));
+        expected.sort();
+        assert_eq!(found, expected);
     }
 }
