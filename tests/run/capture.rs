@@ -16,8 +16,6 @@ use crate::MODES;
 /// How often each thread calls while another one collects garbage.
 const CALLS: usize = 5_000;
 const THREADS: usize = 4;
-/// The calls with spans while another thread collects garbage.
-const MOVED_SPANS: usize = 1_000;
 
 struct Program {
     folder: PathBuf,
@@ -351,10 +349,10 @@ fn spans_are_right_while_collections_move_their_elements() {
     let Some([(program, _), ..]) = programs_with_spans("moving-spans") else { return };
     let woven = program.woven("woven", &["--include=Calls::Keep", "--capture=args,return"]);
     for runtime in Runtime::all() {
-        let (printed, report) = program.run(&runtime, &woven, &[&MOVED_SPANS.to_string()], "");
-        assert_eq!(printed, format!("{}\n", 2 * MOVED_SPANS), "{}", runtime.name);
+        let (printed, report) = program.run(&runtime, &woven, &[&CALLS.to_string()], "");
+        assert_eq!(printed, format!("{}\n", 2 * CALLS), "{}", runtime.name);
         let calls = calls(&report);
-        assert_eq!(calls.len(), MOVED_SPANS, "{}", runtime.name);
+        assert_eq!(calls.len(), CALLS, "{}", runtime.name);
         for (number, call) in calls.iter().enumerate() {
             let span = format!("System.Span<string> [2][\"one {number}\", \"two\"]");
             assert_eq!(call["text"], format!("span={span} text=\"ext {number}\" -> {span}"), "{}", runtime.name);

@@ -24,8 +24,12 @@ static unsafe class App
         Span<int> onStack = stackalloc int[3] { 7, 8, 9 };
         Say("Numbers", "span=System.Span<int> [3][7, 8, 9] -> 3");
         Calls.Numbers(onStack);
-        Say("Numbers", "span=System.Span<int> [100000000][0, 0, 0, 0] (4 shown of 100000000) -> 100000000");
-        Calls.Numbers(new int[100_000_000]);
+        // There is no memory for the others.
+        Say("Numbers", "span=System.Span<int> [2000000000][1, 2, 3, 4] (4 shown of 2000000000) -> 2000000000");
+        fixed (int* first = numbers)
+        {
+            Calls.Numbers(new Span<int>(first, 2_000_000_000));
+        }
         // Nothing is read through a null pointer.
         Say("Numbers", "span=System.Span<int> [5] -> 5");
         Calls.Numbers(new Span<int>(null, 5));
@@ -85,7 +89,8 @@ static unsafe class App
         {
             while (!Volatile.Read(ref isDone))
             {
-                GC.Collect();
+                GC.Collect(0);
+                Thread.Sleep(1);
             }
         });
         other.Start();
