@@ -281,8 +281,11 @@ fn rules_choose_what_is_kept_and_nothing_is_without() {
     assert!(fs::read(&without).expect("it is there") == fs::read(&none).expect("it is there"));
 }
 
-/// Programs with spans, and whether a runtime has the assembly that they are referred to in.
-fn programs_with_spans(test: &str) -> Option<[(Program, fn(&Runtime) -> bool); 3]> {
+/// Whether a runtime has the assembly that a program refers to spans in.
+type IsFor = fn(&Runtime) -> bool;
+
+/// The program with spans, compiled with different references.
+fn programs_with_spans(test: &str) -> Option<[(Program, IsFor); 3]> {
     let compiled = |name: &str, of, libraries: &[PathBuf], facades: &[PathBuf]| {
         let folder = scratch(&format!("capture-{test}-{name}"));
         let original = folder.join("app.exe");
