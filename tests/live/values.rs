@@ -204,10 +204,7 @@ fn values_of_the_library_are_shown_as_people_write_them() {
                  map=System.Collections.Generic.Dictionary<string, int> [2][\"a\": 1, \"b\": 2] \
                  none=System.Collections.Generic.List<string> [0][] -> 3";
     for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
-        // A woven method has no object of a span.
-        for (way, span) in
-            [("--hooks", "span=System.Span<int> [2] -> 2"), ("--rewrite", "span=<its type may be a ref struct> -> 2")]
-        {
+        for way in ["--hooks", "--rewrite"] {
             let work = Work::new("library");
             let Some(program) = work.by_sdk_10("library", &[]) else { return };
             let (_, errors, code) =
@@ -215,11 +212,64 @@ fn values_of_the_library_are_shown_as_people_write_them() {
             assert_eq!(code, Some(8), "{}: {errors}", runtime.name);
             let all = calls_of(&only_profile(&work, &runtime), &[]);
             let calls = all["calls"].as_array().expect("calls");
-            for expected in [numbers, times, lists, span] {
+            for expected in [numbers, times, lists, "span=System.Span<int> [2][7, 8] -> 2"] {
                 assert!(calls.iter().any(|call| call["text"] == expected), "{way} on {}: {expected}\n{calls:?}", runtime.name);
             }
             let some = calls_of(&only_profile(&work, &runtime), &["--where", "list.Count > 4 && map.Count == 2"]);
             assert_eq!(some["count"].as_u64(), Some(1), "{way} on {}", runtime.name);
         }
     }
+}
+
+/// Values of spans have the same texts by hooks and by methods that are woven.
+#[test]
+#[ignore = "needs runtimes"]
+fn spans_are_shown_with_their_first_elements() {
+    for runtime in runtimes() {
+        let work = Work::new("spans");
+        let Some(program) = program_of_spans(&work.folder) else { return };
+        let of = |way: &str, arguments: &[&str]| {
+            let options = ["--all", "--include=Calls::*", "--include=Pair*::First", "--capture=args,return,this", way];
+            let (printed, errors, code) = said(&output(&mut work.live(&runtime, &options, &program, arguments)));
+            assert_eq!(code, Some(0), "{way} on {}: {errors}", runtime.name);
+            let calls = calls_of(&only_profile(&work, &runtime), &[]);
+            fs::remove_dir_all(work.profiles(&runtime)).expect("there was a profile");
+            let texts =
+                calls["calls"].as_array().expect("calls").iter().map(|call| call["text"].as_str().expect("a text").to_owned());
+            (printed, texts.collect::<Vec<_>>())
+        };
+        let (printed, woven) = of("--rewrite", &[]);
+        let said: Vec<&str> = printed.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+        assert_eq!(woven, said, "{}", runtime.name);
+        // Hooks read ref structs, too. On Unix, .NET Core 3.1 loses results that are not in the first register.
+        let (_, hooked) = of("--hooks", &[]);
+        let unsaid = "<the runtime does not say where it is>";
+        for (hooked, woven) in hooked.iter().zip(&woven) {
+            let (arguments, result) = woven.split_once(" -> ").expect("each returns");
+            let is_unsaid = runtime.name == ".NET Core 3.1" && hooked.ends_with(unsaid);
+            let woven = if is_unsaid { format!("{arguments} -> {unsaid}") } else { format!("{arguments} -> {result}") };
+            assert_eq!(
+                *hooked,
+                woven.replace("<its type may be a ref struct>", "{Span=System.Span<int> {…}}"),
+                "{}",
+                runtime.name
+            );
+        }
+        assert_eq!(hooked.len(), woven.len());
+        let (printed, moved) = of("--hooks", &[&CALLS.to_string()]);
+        assert_eq!((printed, moved.len()), (format!("{}\n", 2 * CALLS), CALLS));
+        for (number, text) in moved.iter().enumerate() {
+            let span = format!("System.Span<string> [2][\"one {number}\", \"two\"]");
+            let returned = if text.ends_with(unsaid) && runtime.name == ".NET Core 3.1" { unsaid } else { &span };
+            assert_eq!(*text, format!("span={span} text=\"ext {number}\" -> {returned}"), "{}", runtime.name);
+        }
+    }
+}
+
+/// The program that `tests/run/capture.rs` weaves.
+fn program_of_spans(folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("spans.exe");
+    let source = root().join("tests/run/capture/spans.cs");
+    tests::compile_with(&source, &program, tests::References::Core, &[], &["-unsafe", "-nowarn:649"])?;
+    Some(program)
 }

@@ -7,7 +7,9 @@ use std::{
 };
 
 use serde_json::Value;
-use tests::{Runtime, browser_program, fetched, ilinst, put_browser_net, require, root, said, sample, scratch};
+use tests::{
+    References, Runtime, browser_program, compile_with, fetched, ilinst, put_browser_net, require, root, said, sample, scratch,
+};
 
 use crate::MODES;
 
@@ -62,7 +64,7 @@ impl Program {
 
     /// Runs a woven program; gives what it prints, and its calls as `report` has them.
     fn run(&self, runtime: &Runtime, woven: &Path, arguments: &[&str], trace_size: &str) -> (String, Value) {
-        let profile = woven.with_file_name(format!("{}.ilprof", runtime.name.replace(' ', "-")));
+        let profile = profile(woven, runtime);
         let mut command = runtime.program(woven, &self.folder);
         command.args(arguments).env("ILINST_OUTPUT", &profile).env("ILINST_TRACE_SIZE", trace_size);
         let (text, errors, code) = said(&command.output().expect("the runtime starts"));
@@ -73,8 +75,18 @@ impl Program {
     }
 }
 
+fn profile(woven: &Path, runtime: &Runtime) -> PathBuf {
+    woven.with_file_name(format!("{}.ilprof", runtime.name.replace(' ', "-")))
+}
+
 fn report(profile: &Path) -> Value {
-    let report = said(&ilinst().args(["report", "--calls", "--json", "--limit=0"]).arg(profile).output().expect("it starts"));
+    report_of(profile, &[])
+}
+
+fn report_of(profile: &Path, options: &[&str]) -> Value {
+    let mut command = ilinst();
+    let report =
+        said(&command.args(["report", "--calls", "--json", "--limit=0"]).args(options).arg(profile).output().expect("it starts"));
     assert_eq!(report.2, Some(0), "{}", report.1);
     serde_json::from_str(&report.0).expect("JSON")
 }
@@ -267,4 +279,86 @@ fn rules_choose_what_is_kept_and_nothing_is_without() {
     // `--capture=none` gives the same bytes as no option.
     let (without, none) = (program.woven("without", &[]), program.woven("none", &["--capture=none"]));
     assert!(fs::read(&without).expect("it is there") == fs::read(&none).expect("it is there"));
+}
+
+/// Whether a runtime has the assembly that a program refers to spans in.
+type IsFor = fn(&Runtime) -> bool;
+
+/// The program with spans, compiled with different references.
+fn programs_with_spans(test: &str) -> Option<[(Program, IsFor); 3]> {
+    let compiled = |name: &str, of, libraries: &[PathBuf], facades: &[PathBuf]| {
+        let folder = scratch(&format!("capture-{test}-{name}"));
+        let original = folder.join("app.exe");
+        let references: Vec<&Path> = libraries.iter().chain(facades).map(PathBuf::as_path).collect();
+        compile_with(&root().join("tests/run/capture/spans.cs"), &original, of, &references, &["-unsafe", "-nowarn:649"])?;
+        put_libraries(libraries, &folder);
+        Some(Program { folder, original })
+    };
+    let package = require("ILINST_SDK")?.join("Sdks/Microsoft.NET.Sdk.WindowsDesktop/tools/net472");
+    let libraries = ["System.Memory", "System.Runtime.CompilerServices.Unsafe", "System.Numerics.Vectors"];
+    let libraries = libraries.map(|name| package.join(format!("{name}.dll")));
+    let facade = require("ILINST_MONO_LIB")?.join("4.7.2-api/Facades/netstandard.dll");
+    Some([
+        (compiled("standard", References::Standard, &[], &[])?, |_| true),
+        (compiled("core", References::Core, &[], &[])?, |runtime| runtime.name != "Mono"),
+        // As on .NET Framework: spans of another layout, in a library of the program.
+        (compiled("package", References::All, &libraries, &[facade])?, |runtime| runtime.name == "Mono"),
+    ])
+}
+
+fn put_libraries(libraries: &[PathBuf], folder: &Path) {
+    for library in libraries {
+        fs::copy(library, folder.join(library.file_name().expect("it has one"))).expect("it can be copied");
+    }
+}
+
+fn libraries_in(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect()
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn spans_are_shown_with_their_first_elements() {
+    let Some(programs) = programs_with_spans("spans") else { return };
+    let included = ["--include=Calls::*", "--include=Pair*::First", "--capture=args,return,this"];
+    for (program, is_for) in programs {
+        for mode in MODES {
+            for embed in [&[][..], &["--embed"]] {
+                let name = format!("{mode}{}", embed.concat());
+                let woven = program.woven(&name, &[&included[..], &["--leave", mode], embed].concat());
+                program.check(&name, &woven);
+                put_libraries(&libraries_in(&program.folder), woven.parent().expect("it is in a folder"));
+                for runtime in Runtime::all().into_iter().filter(is_for) {
+                    let (printed, report) = program.run(&runtime, &woven, &[], "");
+                    let seen: Vec<String> = calls(&report).iter().map(line).collect();
+                    assert_eq!(seen, printed.lines().collect::<Vec<_>>(), "{name}, {}", runtime.name);
+                    for (condition, count) in
+                        [("span.Length > 5", 3), ("span.Count == 2", 2), ("text.Length == 4", 2), ("text == \"word\"", 1)]
+                    {
+                        let some = report_of(&profile(&woven, &runtime), &["--where", condition]);
+                        assert_eq!(some["count"].as_u64(), Some(count), "{name}, {}: {condition}", runtime.name);
+                    }
+                    println!("{:<40} {name:<16} {:<14} {} calls", woven.display(), runtime.name, seen.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn spans_are_right_while_collections_move_their_elements() {
+    let Some([(program, _), ..]) = programs_with_spans("moving-spans") else { return };
+    let woven = program.woven("woven", &["--include=Calls::Keep", "--capture=args,return"]);
+    for runtime in Runtime::all() {
+        let (printed, report) = program.run(&runtime, &woven, &[&CALLS.to_string()], "");
+        assert_eq!(printed, format!("{}\n", 2 * CALLS), "{}", runtime.name);
+        let calls = calls(&report);
+        assert_eq!(calls.len(), CALLS, "{}", runtime.name);
+        for (number, call) in calls.iter().enumerate() {
+            let span = format!("System.Span<string> [2][\"one {number}\", \"two\"]");
+            assert_eq!(call["text"], format!("span={span} text=\"ext {number}\" -> {span}"), "{}", runtime.name);
+        }
+    }
 }

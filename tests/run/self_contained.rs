@@ -102,6 +102,48 @@ fn what_is_trimmed_and_essential_is_refused_by_name() {
     assert_eq!((code, program.folder.join(TRACKER).exists()), (Some(3), false));
 }
 
+/// A program calls no method that its own .NET lacks, to record the values of spans.
+#[test]
+#[ignore = "needs .NET"]
+fn spans_are_recorded_if_the_trimmed_net_has_their_methods() {
+    let source = "class Program {
+        static int First(System.Span<int> span, System.ReadOnlySpan<char> text) { return span[0]; }
+        static int Main() { return First(new int[] { 7, 8 }, \"text\"); }
+    }";
+    let Some(program) = SelfContained::of_source("self-contained-spans", source) else { return };
+    let (assembly, library) = (program.folder.join("program.dll"), program.folder.join("System.Private.CoreLib.dll"));
+    // The runtime takes the library from its own folder, behind links.
+    let runtime = program.folder.join("libcoreclr.so");
+    let target = runtime.canonicalize().expect("it is a link");
+    fs::remove_file(&runtime).expect("it is ours");
+    fs::copy(target, &runtime).expect("it can be copied");
+    let original = program.work.join("original.dll");
+    fs::copy(&assembly, &original).expect("it can be copied");
+    let shown = || {
+        instrument(&[&assembly, &"--in-place", &"--all", &"--capture=args", &"-q"]);
+        assert_eq!(program.run(), (String::new(), String::new(), Some(7)));
+        let only_probes = ilinst().args(["diff", "--only-probes"]).arg(&original).arg(&assembly).output().expect("it starts");
+        assert!(only_probes.status.success(), "{:?}", said(&only_probes));
+        let profiles = fs::read_dir(&program.work).expect("it is there").flatten().map(|file| file.path());
+        let profile = profiles.filter(|path| path.extension().is_some_and(|extension| extension == "ilprof")).last();
+        let profile = profile.expect("there is a profile");
+        let report = said(&ilinst().args(["report", "--calls", "--method=First"]).arg(&profile).output().expect("it starts")).0;
+        fs::remove_file(profile).expect("it is ours");
+        assert!(ilinst().arg("restore").arg(&program.folder).arg("-q").status().expect("ilinst runs").success());
+        report
+    };
+    let report = shown();
+    assert!(report.contains("span=System.Span<int> [2][7, 8] text=\"text\"\n"), "{report}");
+    let whole = fs::read(&library).expect("it is there");
+    for (class, method) in [("System.Span`1", "op_Equality"), ("System.ReadOnlySpan`1", "get_Empty")] {
+        fs::remove_file(&library).expect("it is ours");
+        fs::write(&library, without(&whole, class, method)).expect("it can be written");
+        let report = shown();
+        let unread = "<its type may be a ref struct>";
+        assert!(report.contains(&format!("span={unread} text={unread}")), "{class}::{method}: {report}");
+    }
+}
+
 /// Each alone, and all together: the program does what it does, and there is a profile.
 #[test]
 #[ignore = "needs .NET and Mono"]
@@ -140,6 +182,10 @@ pub(crate) struct SelfContained {
 
 impl SelfContained {
     pub(crate) fn new(name: &str) -> Option<Self> {
+        Self::of_source(name, SOURCE)
+    }
+
+    fn of_source(name: &str, source_text: &str) -> Option<Self> {
         let (dotnet, csc, sdk) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?, require("ILINST_SDK")?);
         let folder = scratch(name);
         let (program, work) = (folder.join("program"), folder.join("work"));
@@ -157,7 +203,7 @@ impl SelfContained {
             }
         }
         let source = folder.join("Program.cs");
-        fs::write(&source, SOURCE).expect("it can be written");
+        fs::write(&source, source_text).expect("it can be written");
         let mut compiler = Command::new(&dotnet);
         compiler.arg("exec").arg(csc).args(["-nologo", "-noconfig", "-nostdlib", "-deterministic", "-debug-"]).arg(&source);
         for reference in ["System.Private.CoreLib", "System.Runtime", "System.Console"] {

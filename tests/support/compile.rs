@@ -18,12 +18,14 @@ pub enum References {
     All,
     /// Reference assemblies of .NET Core 3.1 and later.
     Core,
+    /// The reference assembly of .NET Standard 2.1, which .NET Core 3.0 and Mono satisfy.
+    Standard,
     /// .NET 10 and later, whose runtime suspends async methods: a C# compiler that leaves that to it.
     RuntimeAsync,
 }
 
 /// The assemblies of .NET Core that programs refer to.
-const CORE: [&str; 17] = [
+const CORE: [&str; 18] = [
     "System.Runtime",
     "System.Runtime.Extensions",
     "System.Threading",
@@ -36,6 +38,7 @@ const CORE: [&str; 17] = [
     "System.Diagnostics.StackTrace",
     "System.Linq",
     "System.Linq.Expressions",
+    "System.Memory",
     "System.Runtime.InteropServices",
     "System.Runtime.Loader",
     "System.Threading.Tasks.Parallel",
@@ -68,7 +71,8 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     command.args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-deterministic", "-nowarn:1701,1702"]).args(options);
     let (folder, names) = match of {
         References::All => (require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"][..]),
-        References::Core => (core_references(&require("ILINST_SDK")?.ancestors().nth(2)?.join("packs"))?, &CORE[..]),
+        References::Core => (core_references(&packs()?)?, &CORE[..]),
+        References::Standard => (in_pack(&packs()?, "NETStandard.Library.Ref")?, &["netstandard"][..]),
         References::RuntimeAsync => (core_references(&tool("ILINST_SDK10")?.with_file_name("packs"))?, &CORE[..]),
     };
     let of_system: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.dll"))).collect();
@@ -121,8 +125,17 @@ fn once(command: &mut Command, name: &OsStr, make: impl FnOnce(&mut Command, &Pa
 }
 
 /// The reference assemblies that come with an SDK.
+/// The reference assemblies of the SDK.
+fn packs() -> Option<PathBuf> {
+    Some(require("ILINST_SDK")?.ancestors().nth(2)?.join("packs"))
+}
+
 fn core_references(packs: &Path) -> Option<PathBuf> {
-    only_in(&only_in(&packs.join("Microsoft.NETCore.App.Ref"))?.join("ref"))
+    in_pack(packs, "Microsoft.NETCore.App.Ref")
+}
+
+fn in_pack(packs: &Path, pack: &str) -> Option<PathBuf> {
+    only_in(&only_in(&packs.join(pack))?.join("ref"))
 }
 
 /// The only thing that is in a folder.

@@ -74,6 +74,30 @@ namespace Ilinst
             }
         }
 
+        /// <summary>How many elements of a span to copy: no more than are shown.</summary>
+        /// <param name="isNull">Whether the span is at a null pointer: nothing is read there.</param>
+        /// <param name="length">The length of the span.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Shown<T>(bool isNull, int length)
+        {
+            CapturedCalls* calls = isNull ? null : CapturedCalls.OfThisThread();
+            return calls == null || calls->At == 0 ? 0 : CapturedValues.Shown(typeof(T) == typeof(char), length);
+        }
+
+        /// <summary>A span.</summary>
+        /// <param name="length">Its length.</param>
+        /// <param name="elements">A copy of the first elements: an array of exactly their type.</param>
+        /// <param name="isReadOnly">Whether it is a read-only one.</param>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Span(int length, object elements, bool isReadOnly)
+        {
+            CapturedCalls* calls = CapturedCalls.OfThisThread();
+            if (calls != null && calls->At != 0)
+            {
+                CapturedValues.PutSpan(calls, length, (Array)elements, isReadOnly);
+            }
+        }
+
         /// <summary>An address.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Pointer(ulong address)

@@ -46,6 +46,8 @@ namespace Ilinst
         private static readonly Gate gate = new Gate();
         private static readonly Dictionary<Type, CapturedType> types = new Dictionary<Type, CapturedType>();
         private static readonly Dictionary<Type, int> typeNumbers = new Dictionary<Type, int>();
+        private static readonly Dictionary<Type, int> spanNumbers = new Dictionary<Type, int>();
+        private static readonly Dictionary<Type, int> readOnlySpanNumbers = new Dictionary<Type, int>();
         private static readonly Dictionary<long, int> signatures = new Dictionary<long, int>();
         /// <summary>By the module's key; null if no mark has them.</summary>
         private static readonly Dictionary<long, MethodDescriptions> descriptions = new Dictionary<long, MethodDescriptions>();
@@ -202,6 +204,28 @@ namespace Ilinst
             }
         }
 
+        /// <summary>The number of a span's description, by the type of its elements.</summary>
+        public static int SpanNumber(Type element, bool isReadOnly)
+        {
+            Dictionary<Type, int> numbers = isReadOnly ? readOnlySpanNumbers : spanNumbers;
+            using (gate.Enter())
+            {
+                int number;
+                if (!numbers.TryGetValue(element, out number))
+                {
+                    Description record = new Description(DescriptionKind.Type);
+                    record.PutByte(TypeShape.Fields);
+                    record.PutText((isReadOnly ? "System.ReadOnlySpan<" : "System.Span<") + TryNameOf(element) + ">");
+                    record.PutInt32(2);
+                    record.PutText("_length");
+                    record.PutText("elements");
+                    number = record.Append();
+                    numbers[element] = number;
+                }
+                return number;
+            }
+        }
+
         /// <summary>The number of a description whose one field is ToString.</summary>
         public static int TextNumber(CapturedType type)
         {
@@ -222,17 +246,21 @@ namespace Ilinst
         {
             Description record = new Description(DescriptionKind.Type);
             record.PutByte(shape);
-            string name = "?";
+            record.PutText(TryNameOf(type));
+            return record;
+        }
+
+        private static string TryNameOf(Type type)
+        {
             try
             {
-                name = TypeNames.Of(type);
+                return TypeNames.Of(type);
             }
             catch (Exception)
             {
                 // The program was published without what tells it.
+                return "?";
             }
-            record.PutText(name);
-            return record;
         }
 
         private static int DescribeEnum(Type type)

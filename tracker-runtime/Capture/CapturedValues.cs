@@ -8,6 +8,7 @@ namespace Ilinst
     {
         private const int MaxUnits = 256;
         private const int MaxElements = 4;
+        private const int NoSpan = -1;
 
         /// <summary>
         /// A value of any type; of numbers there is no object. No type is generic: one could not be embedded among others' methods.
@@ -78,8 +79,25 @@ namespace Ilinst
             }
         }
 
+        /// <summary>How many elements of a span are shown, or units of its text.</summary>
+        public static int Shown(bool isText, int length)
+        {
+            return Math.Min(length, isText ? MaxUnits : MaxElements);
+        }
+
         /// <summary>An object, or null. Its fields are looked for in a type's description: then no probe is tracked.</summary>
         public static void Put(CapturedCalls* calls, object value)
+        {
+            Put(calls, value, NoSpan, false);
+        }
+
+        /// <summary>A span, by its length and an array of the first elements.</summary>
+        public static void PutSpan(CapturedCalls* calls, int length, Array elements, bool isReadOnly)
+        {
+            Put(calls, elements, length, isReadOnly);
+        }
+
+        private static void Put(CapturedCalls* calls, object value, int length, bool isReadOnly)
         {
             long at = calls->At;
             bool isWhole = false;
@@ -87,7 +105,9 @@ namespace Ilinst
             bool was = CallTrees.SwitchOff(out tree);
             try
             {
-                isWhole = TryPut(calls, value, 1);
+                isWhole = length == NoSpan
+                    ? TryPut(calls, value, 1)
+                    : TryPutSpan(calls, length, (Array)value, isReadOnly);
                 if (!isWhole)
                 {
                     calls->At = at;
@@ -178,19 +198,81 @@ namespace Ilinst
 
         private static bool TryPutText(CapturedCalls* calls, string value)
         {
-            int shown = value.Length < MaxUnits ? value.Length : MaxUnits;
-            byte* to = calls->Room(7 + 2 * shown);
-            if (to != null)
+            int shown = Math.Min(value.Length, MaxUnits);
+            byte* to = RoomForText(calls, value.Length, shown);
+            for (int i = 0; to != null && i < shown; i++)
             {
-                *to = ValueKind.String;
-                *(int*)(to + 1) = value.Length;
-                *(short*)(to + 5) = (short)shown;
-                for (int i = 0; i < shown; i++)
-                {
-                    *(char*)(to + 7 + 2 * i) = value[i];
-                }
+                *(char*)(to + 2 * i) = value[i];
             }
             return to != null;
+        }
+
+        /// <summary>Where the first units of a text go; null if there is no room.</summary>
+        private static byte* RoomForText(CapturedCalls* calls, int length, int shown)
+        {
+            byte* to = calls->Room(7 + 2 * shown);
+            if (to == null)
+            {
+                return null;
+            }
+            *to = ValueKind.String;
+            *(int*)(to + 1) = length;
+            *(short*)(to + 5) = (short)shown;
+            return to + 7;
+        }
+
+        private static bool TryPutSpan(CapturedCalls* calls, int length, Array elements, bool isReadOnly)
+        {
+            char[] units = elements as char[];
+            return units != null
+                ? TryPutUnits(calls, length, units)
+                : TryPutElements(calls, length, elements, isReadOnly);
+        }
+
+        private static bool TryPutUnits(CapturedCalls* calls, int length, char[] units)
+        {
+            byte* to = RoomForText(calls, length, units.Length);
+            for (int i = 0; to != null && i < units.Length; i++)
+            {
+                *(char*)(to + 2 * i) = units[i];
+            }
+            return to != null;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static bool TryPutElements(CapturedCalls* calls, int length, Array elements, bool isReadOnly)
+        {
+            Type type = elements.GetType();
+            byte* to = calls->Room(6);
+            if (to == null)
+            {
+                return false;
+            }
+            *to = ValueKind.Struct;
+            *(int*)(to + 1) = CapturedTypes.SpanNumber(type.GetElementType(), isReadOnly);
+            to[5] = 2;
+            if (!TryPutNumber(calls, ValueKind.Int32, length, 4))
+            {
+                return false;
+            }
+            to = calls->Room(11);
+            if (to == null)
+            {
+                return false;
+            }
+            *to = ValueKind.Array;
+            *(int*)(to + 1) = CapturedTypes.Of(type).Number;
+            to[5] = 1;
+            *(int*)(to + 6) = length;
+            to[10] = (byte)elements.Length;
+            for (int i = 0; i < elements.Length; i++)
+            {
+                if (!TryPut(calls, elements.GetValue(i), 0))
+                {
+                    return false;
+                }
+            }
+            return true;
         }
 
         private static bool TryPut(CapturedCalls* calls, object value, int depth)

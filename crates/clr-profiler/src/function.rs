@@ -125,6 +125,16 @@ pub(crate) enum ValueLayout {
         size: Option<usize>,
         fields: Option<Box<[Field]>>,
     },
+    /// `System.Span` or `System.ReadOnlySpan`: the number of its type, and of an array's with the same elements.
+    Span {
+        number: u32,
+        array: u32,
+        size: usize,
+        /// The offsets of the address of its first element, and of its length.
+        reference_at: usize,
+        length_at: usize,
+        element: Box<ValueLayout>,
+    },
     /// The address of a value.
     ByRef(Box<ValueLayout>),
     /// The value cannot be read; its size, if known.
@@ -175,7 +185,9 @@ impl ValueLayout {
     /// The size of the value as an argument or field; `None` if unknown.
     pub(crate) fn size(&self) -> Option<usize> {
         match self {
-            Self::Plain { size, .. } | Self::Enum { size, .. } | Self::Nullable { size, .. } => Some(*size),
+            Self::Plain { size, .. } | Self::Enum { size, .. } | Self::Nullable { size, .. } | Self::Span { size, .. } => {
+                Some(*size)
+            }
             Self::Decimal => Some(16),
             Self::Reference | Self::ByRef(_) => Some(Self::POINTER),
             Self::Struct { size, .. } | Self::Unread { size, .. } => *size,

@@ -40,7 +40,7 @@ impl WovenOriginal {
         pdb: Option<&[u8]>,
     ) -> Result<Option<Self>, ReweaveError> {
         let Some(mark) = Mark::read(woven) else { return Ok(None) };
-        let Rewoven { woven, is_its_original } = weave::reweave(image, metadata, &mark, tracker, pdb)?;
+        let Rewoven { woven, is_its_original } = weave::reweave(image, metadata, &mark, &tracker.as_in(woven), pdb)?;
         Ok(Some(Self { file: woven.file.to_vec(), pdb: woven.pdb, is_its_original }))
     }
 

@@ -26,6 +26,7 @@ impl Requests {
             TokenRequest::MemberRef(method) | TokenRequest::MethodSpec(method, _) => {
                 CallEffect::from_signature(&method.signature, FileOffset(0))
             }
+            TokenRequest::MemberOfSpec(member) => CallEffect::from_signature(&member.signature, FileOffset(0)),
             TokenRequest::MethodSig(signature) => CallEffect::from_signature(signature, FileOffset(0)),
             _ => None,
         };

@@ -34,6 +34,7 @@ pub(crate) fn build_calls(
         site_constant: 0,
         site_result: None,
         kept: locals.kept,
+        own: locals.own,
     };
     insertion.clear();
     insertion.return_local = locals.returned;

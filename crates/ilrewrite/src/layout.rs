@@ -175,6 +175,11 @@ pub fn ldarg(argument: u16) -> Instruction {
     shortest(argument, [OpCode::Ldarg0, OpCode::Ldarg1, OpCode::Ldarg2, OpCode::Ldarg3], OpCode::LdargS, OpCode::Ldarg)
 }
 
+/// The shortest instruction that loads an argument's address.
+pub fn ldarga(argument: u16) -> Instruction {
+    shortest(argument, [], OpCode::LdargaS, OpCode::Ldarga)
+}
+
 /// The shortest instruction that loads a local's address.
 pub fn ldloca(local: u16) -> Instruction {
     shortest(local, [], OpCode::LdlocaS, OpCode::Ldloca)

@@ -31,7 +31,7 @@ pub use batch::{Batch, RewrittenBody};
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
 pub use method::{Method, Sites};
-pub use name::{AssemblyName, MethodName, NamedType, TypeName};
+pub use name::{AssemblyName, MethodName, NamedType, SpecMember, TypeName};
 pub use probe::{
     Argument, Call, LeaveMode, Load, OwnArgument, OwnCall, OwnCalls, Probe, Returned, Shape, Site, SiteProbe, TypeToken, Value,
 };

@@ -9,7 +9,7 @@ use ecma335::{
 use crate::{
     batch::Batch,
     code::{Instruction, Operand},
-    layout::{ldarg, ldc_i4, ldloc, ldloca},
+    layout::{ldarg, ldarga, ldc_i4, ldloc, ldloca, stloc},
     prepared::Requested,
     probe::{Argument, Call, Load, OwnArgument, OwnCall, Returned, TypeToken, Value},
     token::TokenRequest,
@@ -33,6 +33,8 @@ pub(crate) struct Operands<'v> {
     pub(crate) site_result: Option<u16>,
     /// The local that keeps the return value of the first of the method's additional calls.
     pub(crate) kept: Option<u16>,
+    /// The first local of those calls.
+    pub(crate) own: u16,
 }
 
 impl Batch {
@@ -75,25 +77,35 @@ impl Batch {
 
     /// Appends the instructions of the method's additional calls.
     pub(crate) fn put_own(&mut self, calls: &[OwnCall], operands: &Operands<'_>, out: &mut Vec<Instruction>) {
-        for OwnCall { method, arguments } in calls {
-            for argument in arguments {
-                match argument {
-                    OwnArgument::Int32(number) => out.push(ldc_i4(*number)),
-                    OwnArgument::Int64(number) => self.put(Value::Int64(*number), out),
-                    OwnArgument::Argument(number) => out.push(ldarg(*number)),
-                    OwnArgument::Address(number) => out.extend([ldarg(*number), plain(OpCode::ConvU8)]),
-                    OwnArgument::Kept => out.extend(operands.kept.map(ldloc)),
-                    OwnArgument::ReturnValue => out.extend(operands.return_local.map(ldloc)),
-                    OwnArgument::ReturnAddress => {
-                        out.extend(operands.return_local.map(ldloc));
-                        out.push(plain(OpCode::ConvU8));
-                    }
-                    OwnArgument::Exception => out.push(plain(OpCode::Dup)),
+        calls.iter().for_each(|call| self.put_own_call(call, operands, out));
+    }
+
+    fn put_own_call(&mut self, OwnCall { method, arguments }: &OwnCall, operands: &Operands<'_>, out: &mut Vec<Instruction>) {
+        for argument in arguments {
+            match argument {
+                OwnArgument::Int32(number) => out.push(ldc_i4(*number)),
+                OwnArgument::Int64(number) => self.put(Value::Int64(*number), out),
+                OwnArgument::Argument(number) => out.push(ldarg(*number)),
+                OwnArgument::Address(number) => out.extend([ldarg(*number), plain(OpCode::ConvU8)]),
+                OwnArgument::Kept => out.extend(operands.kept.map(ldloc)),
+                OwnArgument::ReturnValue => out.extend(operands.return_local.map(ldloc)),
+                OwnArgument::ReturnAddress => {
+                    out.extend(operands.return_local.map(ldloc));
+                    out.push(plain(OpCode::ConvU8));
+                }
+                OwnArgument::Exception => out.push(plain(OpCode::Dup)),
+                OwnArgument::ArgumentLocation(number) => out.push(ldarga(*number)),
+                OwnArgument::ReturnLocation => out.extend(operands.return_local.map(ldloca)),
+                OwnArgument::Result(call) => self.put_own_call(call, operands, out),
+                OwnArgument::Stored(local, call) => {
+                    self.put_own_call(call, operands, out);
+                    let local = operands.own + local;
+                    out.extend([stloc(local), ldloca(local)]);
                 }
             }
-            let number = self.ask(method);
-            out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
         }
+        let number = self.ask(method);
+        out.push(Instruction::new(OpCode::Call, Operand::Request(number)));
     }
 
     fn put_returned(&mut self, as_it_is: bool, operands: &Operands<'_>, out: &mut Vec<Instruction>) {

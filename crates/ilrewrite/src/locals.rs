@@ -40,6 +40,8 @@ pub(crate) struct Locals<'t> {
     pub(crate) sites: Vec<Option<u16>>,
     /// Keeps the return value of the first of the method's additional calls.
     pub(crate) kept: Option<u16>,
+    /// The first of the locals of those calls.
+    pub(crate) own: u16,
 }
 
 impl<'t> Locals<'t> {
@@ -73,11 +75,13 @@ impl<'t> Locals<'t> {
         let is_used = |number: usize| code.sites.iter().any(|at| at.site.probe == number);
         let of_sites = prepared.site_results.iter().enumerate().map(|(number, ty)| ty.filter(|_| is_used(number)));
         let kept = method.own.map(|_| OwnCalls::KEPT);
+        let own = method.own.map(|own| own.locals.iter().map(Vec::as_slice)).into_iter().flatten();
         let more = [prepared.enter_result, returned, object].into_iter().chain(of_sites.clone()).chain([kept]).flatten();
+        let more = more.chain(own.clone());
         let (first, first_new_type) = extend_locals(metadata, method.body.local_var_sig, more, local_sig)?;
-        if let Some(returned) = returned {
-            let returned = Cursor::new(returned, method.signature.offset());
-            refuse_lost_types(metadata, |mut visit| walk_type_spec(returned, &mut visit))?;
+        for ty in returned.into_iter().chain(own.clone()) {
+            let ty = Cursor::new(ty, method.signature.offset());
+            refuse_lost_types(metadata, |mut visit| walk_type_spec(ty, &mut visit))?;
         }
         // The runtime rejects such a body. It must not become valid through the probe's locals.
         if let Some(last) = code.locals_used.checked_sub(1).filter(|last| *last >= u32::from(first)) {
@@ -95,7 +99,8 @@ impl<'t> Locals<'t> {
         let (returned, object) = (local(returned), local(object));
         let sites = if code.sites.is_empty() { Vec::new() } else { of_sites.map(&mut local).collect() };
         let kept = local(kept);
-        let has_new = next > first;
+        let own_first = next;
+        let has_new = next > first || own.clone().next().is_some();
         Ok(Self {
             first,
             has_new,
@@ -107,6 +112,7 @@ impl<'t> Locals<'t> {
             object,
             sites,
             kept,
+            own: own_first,
         })
     }
 }

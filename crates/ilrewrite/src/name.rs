@@ -22,6 +22,17 @@ pub struct MethodName {
     pub types: Vec<NamedType>,
 }
 
+/// A method of a type without a name of its own, such as a generic instance.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SpecMember {
+    /// The type's blob (II.23.2.14). All its types have rows.
+    pub class: Vec<u8>,
+    /// The name.
+    pub name: String,
+    /// Its signature (II.23.2.2), with the type's own type parameters.
+    pub signature: Vec<u8>,
+}
+
 /// A type in a signature whose row number is still missing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct NamedType {

@@ -121,14 +121,16 @@ pub struct OwnCalls {
     /// In a filter around a body in a try block. The filter rejects every exception. It runs when no handler within
     /// the body takes the exception.
     pub pass: Vec<OwnCall>,
+    /// The types of the locals for [`OwnArgument::Stored`] (II.23.2.12).
+    pub locals: Vec<Vec<u8>>,
 }
 
-/// One such call. Only the first enter call returns a value.
+/// One such call. Only the first enter call returns a value, and calls that are arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OwnCall {
     /// The method to call, or its generic instance.
     pub method: TokenRequest,
-    /// Its arguments.
+    /// Its arguments. The first one is `this` of an instance method.
     pub arguments: Vec<OwnArgument>,
 }
 
@@ -152,6 +154,14 @@ pub enum OwnArgument {
     /// The exception passed to the handler, as the first argument. Only for [`OwnCalls::catch`] and
     /// [`OwnCalls::pass`].
     Exception,
+    /// The location of an argument of the method.
+    ArgumentLocation(u16),
+    /// The location of the return value of the method. Only for [`OwnCalls::ret`].
+    ReturnLocation,
+    /// The return value of another call.
+    Result(Box<OwnCall>),
+    /// The location of the return value of another call, in a local: an index into [`OwnCalls::locals`].
+    Stored(u16, Box<OwnCall>),
 }
 
 /// The way to load an argument of the method.
@@ -294,14 +304,32 @@ impl OwnCalls {
 
     /// Whether a call takes the method's return value.
     pub(crate) fn pass_returned(&self) -> bool {
-        let returned = |argument: &OwnArgument| matches!(argument, OwnArgument::ReturnValue | OwnArgument::ReturnAddress);
-        self.ret.iter().any(|call| call.arguments.iter().any(returned))
+        self.ret.iter().any(OwnCall::passes_returned)
     }
 
     /// The largest number of stack slots of one call, at least 1.
     pub(crate) fn depth(&self) -> usize {
         let calls = [&self.enter, &self.end, &self.replace, &self.ret, &self.catch, &self.pass].into_iter().flatten();
-        calls.map(|call| call.arguments.len()).max().unwrap_or(0).max(1)
+        calls.map(OwnCall::depth).max().unwrap_or(1)
+    }
+}
+
+impl OwnCall {
+    fn passes_returned(&self) -> bool {
+        self.arguments.iter().any(|argument| match argument {
+            OwnArgument::ReturnValue | OwnArgument::ReturnAddress | OwnArgument::ReturnLocation => true,
+            OwnArgument::Result(call) | OwnArgument::Stored(_, call) => call.passes_returned(),
+            _ => false,
+        })
+    }
+
+    /// The largest number of stack slots of its arguments and of its return value, at least 1.
+    fn depth(&self) -> usize {
+        let depth = |argument: &OwnArgument| match argument {
+            OwnArgument::Result(call) | OwnArgument::Stored(_, call) => call.depth(),
+            _ => 1,
+        };
+        self.arguments.iter().enumerate().map(|(below, argument)| below + depth(argument)).max().unwrap_or(1)
     }
 }
 

@@ -11,7 +11,7 @@ use ecma335::{
     },
 };
 
-use crate::name::{AssemblyName, MethodName, NamedType, TypeName};
+use crate::name::{AssemblyName, MethodName, NamedType, SpecMember, TypeName};
 
 /// The meaning of a requested token. Names are shared, because a batch has many requests and copies some.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,6 +20,8 @@ pub enum TokenRequest {
     MemberRef(Arc<MethodName>),
     /// An instance of a generic method. Its arguments are a blob of II.23.2.15.
     MethodSpec(Arc<MethodName>, Vec<u8>),
+    /// A method of a type without a name of its own.
+    MemberOfSpec(Arc<SpecMember>),
     /// A type without a name of its own, by its blob (II.23.2.14).
     TypeSpec(Vec<u8>),
     /// A type of another assembly.
@@ -113,6 +115,10 @@ pub trait TokenProvider {
             TokenRequest::MethodSpec(method, instantiation) => {
                 let method = self.named_method(method)?;
                 self.method_spec(method, instantiation)
+            }
+            TokenRequest::MemberOfSpec(member) => {
+                let class = self.type_spec(&member.class)?;
+                self.member_ref(class, &member.name, &member.signature)
             }
             TokenRequest::TypeSpec(signature) => self.type_spec(signature),
             TokenRequest::TypeRef(name) => self.named_type(name),

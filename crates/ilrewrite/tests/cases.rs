@@ -6,13 +6,13 @@
 
 mod assembler;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
     Argument, AssemblyName, Batch, BodyRewriter, Call, Context, Method, MethodName, OwnArgument, OwnCall, OwnCalls, Probe,
-    Returned, RewriteError, Site, SiteProbe, Sites, TokenProvider, TokenRequest, TypeName, Value,
+    Returned, RewriteError, Site, SiteProbe, Sites, SpecMember, TokenProvider, TokenRequest, TypeName, Value,
 };
 
 /// The values of every method: an id, and a name.
@@ -158,7 +158,9 @@ fn probe(name: &str) -> Probe {
 
 /// The additional calls of methods with the probe `own`.
 fn own_calls() -> OwnCalls {
-    use OwnArgument::{Address, Argument, Exception, Int32, Int64, Kept, ReturnValue};
+    use OwnArgument::{
+        Address, Argument, ArgumentLocation, Exception, Int32, Int64, Kept, Result, ReturnLocation, ReturnValue, Stored,
+    };
     let own = |name: &str, signature: &[u8], arguments: &[OwnArgument]| {
         let method = TokenRequest::MemberRef(call(name, signature, &[]).method);
         OwnCall { method, arguments: arguments.to_vec() }
@@ -168,18 +170,40 @@ fn own_calls() -> OwnCalls {
         let method = TokenRequest::MethodSpec(call("Value", &[0x10, 0x01, 0x01, 0x01, 0x1E, 0x00], &[]).method, vec![10, 1, 8]);
         OwnCall { method, arguments: vec![argument] }
     };
+    // A method of the type `int32[]`.
+    let of_spec = |name: &str, signature: &[u8], argument| {
+        let member = SpecMember { class: vec![0x1D, 0x08], name: name.into(), signature: signature.into() };
+        OwnCall { method: TokenRequest::MemberOfSpec(Arc::new(member)), arguments: vec![argument] }
+    };
+    let slice = of_spec("Slice", &[0x20, 0x00, 0x08], ArgumentLocation(0));
+    let place = Stored(1, Box::new(slice));
     let of_kept = [0x00, 0x01, 0x01, 0x0A];
     OwnCalls {
         enter: vec![
             own("Begin", &[0x00, 0x02, 0x0A, 0x0A, 0x08], &[Int64(0x1234_5678), Int32(2)]),
             value(Argument(0)),
             own("Pointer", &[0x00, 0x01, 0x01, 0x0B], &[Address(0)]),
+            own(
+                "Array",
+                &[0x00, 0x01, 0x01, 0x1D, 0x08],
+                &[Result(Box::new(of_spec("ToArray", &[0x20, 0x00, 0x1D, 0x13, 0x00], place)))],
+            ),
         ],
         end: vec![own("Left", &of_kept, &[Kept])],
         replace: vec![own("Replaced", &of_kept, &[Kept])],
-        ret: vec![own("Returning", &of_kept, &[Kept]), value(ReturnValue)],
+        ret: vec![
+            own("Returning", &of_kept, &[Kept]),
+            value(ReturnValue),
+            own(
+                "Length",
+                &[0x00, 0x01, 0x01, 0x08],
+                &[Result(Box::new(of_spec("get_Length", &[0x20, 0x00, 0x08], ReturnLocation)))],
+            ),
+        ],
         catch: vec![own("Caught", &[0x00, 0x02, 0x01, 0x1C, 0x0A], &[Exception, Kept])],
         pass: vec![own("Passed", &[0x00, 0x02, 0x01, 0x1C, 0x0A], &[Exception, Kept])],
+        // One that no call uses has its place, too.
+        locals: vec![vec![0x0B], vec![0x08]],
     }
 }
 
@@ -293,9 +317,11 @@ fn every_request_is_settled_by_either_provider() {
     let base = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let (mut builder, mut numbered) = (ecma335::MetadataBuilder::new(&base), Numbered::default());
     let method = call("Generic", &[0x10, 0x01, 0x01, 0x01, 0x1E, 0x00], &[]).method;
+    let member = SpecMember { class: vec![0x1D, 0x08], name: "Length".into(), signature: vec![0x20, 0x00, 0x08] };
     for (kind, request) in [
         (0x0A, TokenRequest::MemberRef(method.clone())),
         (0x2B, TokenRequest::MethodSpec(method, vec![0x0A, 0x01, 0x08])),
+        (0x0A, TokenRequest::MemberOfSpec(Arc::new(member))),
         (0x1B, TokenRequest::TypeSpec(vec![0x1D, 0x08])),
         (0x11, TokenRequest::LocalVarSig(vec![0x07, 0x01, 0x08], Vec::new())),
         (0x70, TokenRequest::UserString("text".into())),

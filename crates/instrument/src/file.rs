@@ -10,7 +10,7 @@ use std::{
 use ecma335::{Image, Metadata, Segments};
 use framework::is_deps_json;
 use weave::{
-    Note, Pattern, Refusal, Weave, Woven, WovenBodies,
+    Note, Pattern, Refusal, Tracker, Weave, Woven, WovenBodies,
     matches::are_used,
     output_check::{Fault, check_contents},
     refusal, strong_name,
@@ -180,8 +180,7 @@ fn weave_assembly<'a>(job: &Job, context: &RunContext<'_>, assembly: &Assembly<'
     let Assembly { bytes, image, metadata } = assembly;
     let pdb = Pdb::read(job.pdb.as_ref())?;
     let pdb_name = job.pdb.as_ref().map(|pdb| pdb.name.as_str());
-    let embeds = context.options.weave.embed;
-    let own_tracker = embeds.then(|| context.trackers.beside(&job.input, &job.output)?.read()).transpose()?;
+    let own_tracker = own_tracker(job, context)?;
     let weaving = Weave {
         tracker: own_tracker.as_ref().unwrap_or(context.tracker),
         options: &context.options.weave,
@@ -215,6 +214,17 @@ fn weave_assembly<'a>(job: &Job, context: &RunContext<'_>, assembly: &Assembly<'
     let identity = identity.filter(|_| !context.request.is_in_place() || has_woven);
     let pdb_output = woven.pdb.as_ref().and(pdb_name).map(|name| job.output.with_file_name(name));
     Ok(Ok(WovenAssembly { woven, identity, pdb_output }))
+}
+
+/// Returns the tracker for the program's own .NET, if the code depends on it: an embedded one, and one for a .NET without the
+/// methods of spans. If that .NET lacks an essential part, writing the file reports it.
+fn own_tracker(job: &Job, context: &RunContext<'_>) -> Result<Option<Tracker>> {
+    let beside = || context.trackers.beside(&job.input, &job.output);
+    if context.options.weave.embed {
+        return beside()?.read().map(Some);
+    }
+    let lacks_spans = context.options.weave.capture_values() && beside().is_ok_and(|tracker| !tracker.has_spans);
+    Ok(lacks_spans.then(|| context.tracker.clone().without_spans()))
 }
 
 fn write_assembly<'a>(

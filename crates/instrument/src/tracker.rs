@@ -18,11 +18,12 @@ use std::{
 };
 
 use ecma335::{Image, Metadata};
+use weave::spans;
 
 pub use self::references::WITH_FALLBACK;
 use self::{
     library::{Library, folder_of_library, has_as_referred},
-    references::{Reference, has_fallback, references},
+    references::{Reference, has_fallback, member_text, references},
     retarget::retarget,
 };
 use crate::{
@@ -52,17 +53,20 @@ pub(crate) struct TrackerFile {
     bytes: Cow<'static, [u8]>,
     /// Its identity, for manifests.
     pub(crate) identity: FileIdentity,
+    /// Whether the program's library has the methods of spans.
+    pub(crate) has_spans: bool,
 }
 
 impl TrackerFile {
     fn new(bytes: Cow<'static, [u8]>) -> Self {
         let identity = FileIdentity::new(TRACKER_FILE.into(), std::iter::once(&*bytes));
-        Self { bytes, identity }
+        Self { bytes, identity, has_spans: true }
     }
 
     /// Reads the facts about the tracker that instrumenting needs.
     pub(crate) fn read(&self) -> Result<weave::Tracker> {
-        weave::Tracker::read(&self.bytes).map_err(in_tracker)
+        let tracker = weave::Tracker::read(&self.bytes).map_err(in_tracker)?;
+        Ok(if self.has_spans { tracker } else { tracker.without_spans() })
     }
 
     /// Writes the tracker to a path, unless it is already there.
@@ -141,7 +145,10 @@ fn make(library: Option<&Path>) -> Result<TrackerFile> {
     let Some(folder) = library else { return Ok(TrackerFile::new(TRACKER.into())) };
     let (image, metadata) = read_assembly(Path::new(TRACKER_FILE), TRACKER)?;
     let references = references(&image, &metadata).map_err(in_tracker)?;
-    let library = Library::find(folder, references.iter().map(|reference| &*reference.name))?;
+    let spans: Vec<String> = spans::NAMES.iter().map(|(name, _)| format!("System.{name}")).collect();
+    let library =
+        Library::find(folder, references.iter().map(|reference| &*reference.name).chain(spans.iter().map(|name| &**name)))?;
+    let has_spans = spans.iter().all(|name| has_methods_of_span(&library, name));
     let missing = missing(&references, &library);
     if !missing.is_empty() {
         let text = "and the .NET that this self-contained program brings with it does not have that: publish it untrimmed";
@@ -149,9 +156,16 @@ fn make(library: Option<&Path>) -> Result<TrackerFile> {
     }
     let is_essential = |reference: &&Reference| !reference.is_attribute && !has_fallback(&reference.name, None);
     if has_as_referred(folder, references.iter().filter(is_essential)) {
-        return Ok(TrackerFile::new(TRACKER.into()));
+        return Ok(TrackerFile { has_spans, ..TrackerFile::new(TRACKER.into()) });
     }
-    write_for(&library, &references, (&image, &metadata)).map_err(in_tracker)
+    let written = write_for(&library, &references, (&image, &metadata)).map_err(in_tracker)?;
+    Ok(TrackerFile { has_spans, ..written })
+}
+
+/// Returns whether a span's type has all methods that captured values need.
+fn has_methods_of_span(library: &Library, name: &str) -> bool {
+    let text = |(method, signature): &(&str, &str)| member_text((*method).to_owned(), &signature.replace("SPAN", name));
+    spans::METHODS.iter().all(|method| library.has(name, &text(method)))
 }
 
 /// Creates the tracker with its references to the assemblies of a library that define the types. Types that the library lacks are

@@ -35,6 +35,7 @@ pub use self::{
         captured::Captured,
         hook_method::{self, HookError, HookMethod},
         hooks::{HookPoint, Hooks},
+        spans,
         timed_calls::{Calls, CallsWord},
         tracker::{ModuleTokens, NativeProbes, Tracker},
         waits::waits,

@@ -45,6 +45,10 @@ static SUSPENSIONS: AtomicU64 = AtomicU64::new(0);
 const FIELDS: usize = 1;
 /// float32 and float64
 const FLOATS: [u8; 2] = [ValueKind::Single.number(), ValueKind::Double.number()];
+/// `char`
+const CHAR: u8 = ValueKind::Char.number();
+/// .NET throws a `NullReferenceException` for addresses below it.
+const LOWEST_ADDRESS: usize = 1 << 16;
 /// The number of array elements that are kept.
 const MAX_ELEMENTS: usize = 4;
 
@@ -283,7 +287,7 @@ fn is_in_first_register(layout: &ValueLayout) -> bool {
         ValueLayout::Enum { .. } | ValueLayout::Reference | ValueLayout::ByRef(_) => true,
         ValueLayout::Nullable { size, of, .. } => *size <= size_of::<usize>() && is_in_first_register(of),
         ValueLayout::Struct { size, .. } => size.is_some_and(|size| size > 2 * size_of::<usize>()),
-        ValueLayout::Decimal | ValueLayout::Unread { .. } => false,
+        ValueLayout::Span { .. } | ValueLayout::Decimal | ValueLayout::Unread { .. } => false,
     }
 }
 
@@ -515,6 +519,35 @@ impl Capture {
                         }
                     }
                 }
+                ValueLayout::Span { number, .. } if depth < FIELDS => {
+                    record.byte(ValueKind::Struct)?;
+                    record.u32(*number)?;
+                    record.byte(NOT_SHOWN)
+                }
+                ValueLayout::Span { number, array, reference_at, length_at, element, .. } => {
+                    let first: usize = read_value(at + reference_at);
+                    let length: u32 = read_value(at + length_at);
+                    // Programs may make spans of null pointers.
+                    let first = Some(first).filter(|first| *first >= LOWEST_ADDRESS);
+                    if let ValueLayout::Plain { kind: CHAR, .. } = **element {
+                        return record.string(length, first);
+                    }
+                    record.byte(ValueKind::Struct)?;
+                    record.u32(*number)?;
+                    record.byte(2)?;
+                    record.byte(ValueKind::Int32)?;
+                    record.u32(length)?;
+                    let rank: u8 = 1;
+                    record.byte(ValueKind::Array)?;
+                    record.u32(*array)?;
+                    record.byte(rank)?;
+                    record.u32(length)?;
+                    let readable = first.zip(element.size().filter(|size| *size > 0));
+                    let shown = if readable.is_some() { (length as usize).min(MAX_ELEMENTS) } else { 0 };
+                    record.byte(shown as u8)?;
+                    let (first, size) = readable.unwrap_or_default();
+                    (0..shown).try_for_each(|index| self.value(hook, record, element, first + index * size, depth - 1))
+                }
                 // A reference within a value may point to a variable that no longer exists.
                 ValueLayout::ByRef(_) if depth < FIELDS => record.try_unread(UnreadReason::Reference),
                 ValueLayout::ByRef(to) => match read_value::<usize>(at) {
@@ -536,7 +569,7 @@ impl Capture {
                 Some(ObjectLayout::String) => {
                     let (length_at, units_at) = self.strings;
                     let length: u32 = read_value(address + length_at);
-                    record.string(length, address + units_at)
+                    record.string(length, Some(address + units_at))
                 }
                 Some(ObjectLayout::Boxed { at, layout }) => self.value(hook, record, layout, address + at, depth),
                 Some(ObjectLayout::Array { number, rank, size, element }) => {

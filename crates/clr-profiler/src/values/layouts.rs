@@ -44,19 +44,23 @@ pub(crate) struct Layouts {
     runtime: Runtime,
     pub(crate) modules: Modules,
     numbers: HashMap<Type, u32>,
+    /// Those of spans, whose descriptions differ from their fields.
+    span_numbers: HashMap<Type, u32>,
     /// The fields of values, by their types with `object` for all references.
     fields: HashMap<Type, FieldLayout>,
 }
 
 impl Layouts {
     pub(crate) fn new(runtime: Runtime) -> Self {
-        Self { runtime, modules: Modules::new(runtime), numbers: HashMap::new(), fields: HashMap::new() }
+        let (numbers, span_numbers) = (HashMap::new(), HashMap::new());
+        Self { runtime, modules: Modules::new(runtime), numbers, span_numbers, fields: HashMap::new() }
     }
 
     /// A module is unloaded: discards everything about its types.
     pub(crate) fn forget_module(&mut self, module: Id) {
         self.modules.remove(module);
         self.numbers.clear();
+        self.span_numbers.clear();
         self.fields.clear();
     }
 
@@ -114,6 +118,9 @@ impl Layouts {
                 if let Some(argument) = of.nullable() {
                     return self.nullable(argument, layout.as_ref(), with_fields);
                 }
+                if let Some(span) = self.span(of, named, layout.as_ref()) {
+                    return span;
+                }
                 let number = self.number(of);
                 let fields = layout.as_ref().filter(|_| with_fields);
                 let fields = fields.map(|layout| self.fields(named, &layout.fields).into_boxed_slice());
@@ -134,6 +141,35 @@ impl Layouts {
             Some((value_at, size)) => ValueLayout::Nullable { value_at, size, of: Box::new(value) },
             None => ValueLayout::Unread { reason: UnreadReason::UnknownLayout, size: None },
         }
+    }
+
+    /// The layout of a span; `None` for other types, and if it has other fields.
+    fn span(&mut self, of: &Type, named: &NamedType, layout: Option<&FieldLayout>) -> Option<ValueLayout> {
+        let (element, layout) = (of.span_element()?, layout?);
+        if named.definition?.0 != self.modules.core()? {
+            return None;
+        }
+        let fields = self.named_fields(named, &layout.fields);
+        let offset = |names: &[&str]| {
+            let field = fields.iter().find(|((name, _), _)| names.contains(&&**name));
+            field.map(|(_, offset)| *offset)
+        };
+        // Before .NET 7, the reference is a struct of its own.
+        let (reference_at, length_at) = (offset(&["_reference", "_pointer"])?, offset(&["_length"])?);
+        let array = self.number(&Type::Array(Box::new(element.clone()), 1));
+        let number = self.span_number(of);
+        let element = Box::new(self.value_layout(element, false));
+        Some(ValueLayout::Span { number, array, size: layout.size, reference_at, length_at, element })
+    }
+
+    fn span_number(&mut self, of: &Type) -> u32 {
+        if let Some(number) = self.span_numbers.get(of) {
+            return *number;
+        }
+        let number = descriptions::next_number();
+        self.span_numbers.insert(of.clone(), number);
+        descriptions::describe_fields(number, &of.to_string(), &["_length".to_owned(), "elements".to_owned()]);
+        number
     }
 
     /// The underlying type of an enum; `None` for other types.

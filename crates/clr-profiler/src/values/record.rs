@@ -110,17 +110,17 @@ impl Record {
         unsafe { self.copy(bytes.as_ptr().expose_provenance(), bytes.len()) }
     }
 
-    /// Writes a string's length, and its first code units.
+    /// Writes a string's length, and its first code units; none if they cannot be read.
     ///
     /// # Safety
     /// `length` units must be at `units_at`.
-    pub(super) unsafe fn string(&mut self, length: u32, units_at: usize) -> Option<()> {
-        let shown = length.min(MAX_UNITS);
+    pub(super) unsafe fn string(&mut self, length: u32, units_at: Option<usize>) -> Option<()> {
+        let shown = if units_at.is_some() { length.min(MAX_UNITS) } else { 0 };
         self.byte(ValueKind::String)?;
         self.u32(length)?;
         self.put(&(shown as u16).to_le_bytes())?;
         // SAFETY: the caller guarantees this.
-        unsafe { self.copy(units_at, 2 * shown as usize) }
+        unsafe { self.copy(units_at.unwrap_or_default(), 2 * shown as usize) }
     }
 
     /// Copies bytes of the program's memory.

@@ -114,7 +114,9 @@ pub(crate) fn values(layouts: &mut Layouts, function: &Function, context: &Conte
     let mut values: Vec<Type> = Vec::new();
     for of in all {
         let of = target(of);
-        for of in [Some(of), of.nullable()].into_iter().flatten() {
+        let element = of.span_element();
+        let parts = [Some(of), of.nullable(), element, element.and_then(Type::nullable)];
+        for of in parts.into_iter().flatten() {
             let of = of.canonical();
             if !values.contains(&of) && layouts.needs_layout(&of) {
                 values.push(of);

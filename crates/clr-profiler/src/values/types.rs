@@ -6,6 +6,8 @@ use ecma335::{Rid, element::ElementType, schema::TypeDef};
 
 use crate::abi::runtime::Id;
 
+const SPANS: [&str; 2] = ["System.Span`1", "System.ReadOnlySpan`1"];
+
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Type {
@@ -75,6 +77,14 @@ impl Type {
     pub(crate) fn nullable(&self) -> Option<&Type> {
         match self {
             Self::Named(named) if named.name == "System.Nullable`1" => named.arguments.first(),
+            _ => None,
+        }
+    }
+
+    /// The `T` of a `Span<T>` or a `ReadOnlySpan<T>`; `None` for other types.
+    pub(crate) fn span_element(&self) -> Option<&Type> {
+        match self {
+            Self::Named(named) if SPANS.contains(&&*named.name) => named.arguments.first(),
             _ => None,
         }
     }

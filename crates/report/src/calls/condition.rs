@@ -172,7 +172,7 @@ fn value_at(calls: &Calls, call: &Call, path: &[String]) -> Option<Key> {
         if let (true, "Length", Some(length)) = (is_last, field.as_str(), length(value)) {
             return Some(Key::Int(length));
         }
-        if let (true, "Count", Some(Known::Elements(count, _))) = (is_last, field.as_str(), known(calls, value)) {
+        if let (true, "Count" | "Length", Some(Known::Elements(count, _))) = (is_last, field.as_str(), known(calls, value)) {
             return Some(Key::Int(count));
         }
         let (of, fields) = match value {

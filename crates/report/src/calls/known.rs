@@ -52,8 +52,13 @@ pub(super) fn known(calls: &Calls, value: &Value) -> Option<Known> {
             }
             _ => return None,
         },
-        // The memory of the elements may have moved.
-        "System.Span" | "System.ReadOnlySpan" => Known::Elements(number("_length")?, Vec::new()),
+        "System.Span" | "System.ReadOnlySpan" => {
+            let elements = match field("elements") {
+                Some(Value::Array(_, _, elements)) => elements.iter().map(|element| (None, element.clone())).collect(),
+                _ => Vec::new(),
+            };
+            Known::Elements(number("_length")?, elements)
+        }
         "System.Collections.Generic.List" => {
             let count = number("_size")?;
             let Value::Array(_, _, items) = field("_items")? else { return None };

@@ -400,6 +400,13 @@ mod tests {
             ),
             ("System.Span<int>", &[("_length", int(2))], "System.Span<int> [2]"),
             (
+                "System.ReadOnlySpan<int>",
+                &[("_length", int(3)), ("elements", array(3, &[int(7), int(8)]))],
+                "System.ReadOnlySpan<int> [3][7, 8] (2 shown of 3)",
+            ),
+            ("System.Span<int>", &[("_length", int(0)), ("elements", array(0, &[]))], "System.Span<int> [0][]"),
+            ("System.Span<int>", &[("_length", int(5)), ("elements", array(5, &[]))], "System.Span<int> [5]"),
+            (
                 "System.Collections.Generic.List<int>",
                 &[("_size", int(1)), ("_items", array(4, &[int(7), int(0)]))],
                 "System.Collections.Generic.List<int> [1][7]",

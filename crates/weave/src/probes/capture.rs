@@ -15,6 +15,7 @@ use super::{
     captured::Captured,
     description::{DescribedMethod, ParameterMode, stripped},
     hook_values::{Boxing, HookContext},
+    spans::{Place, SpanReceiver},
     tracker::Tracker,
 };
 
@@ -51,6 +52,8 @@ pub(crate) struct Receiver {
     pointer: Arc<MethodName>,
     unread: Arc<MethodName>,
     end: Arc<MethodName>,
+    /// `None` if the program's library lacks the methods of spans.
+    spans: Option<SpanReceiver>,
 }
 
 impl Receiver {
@@ -70,6 +73,7 @@ impl Receiver {
             pointer: method("Pointer", &[0x00, 0x01, 0x01, 0x0B]),
             unread: method("Unread", &[0x00, 0x01, 0x01, 0x08]),
             end: method("End", &[0x00, 0x00, 0x01]),
+            spans: tracker.has_spans().then(|| SpanReceiver::new(tracker)),
         }
     }
 
@@ -88,15 +92,22 @@ fn call(method: &Arc<MethodName>, arguments: Vec<OwnArgument>) -> OwnCall {
 
 /// A call of a method's instantiation for one type.
 fn call_instance(method: &Arc<MethodName>, ty: &TypeSig, argument: OwnArgument) -> OwnCall {
+    OwnCall { method: instance(method, ty), arguments: vec![argument] }
+}
+
+/// A method's instantiation for one type.
+pub(super) fn instance(method: &Arc<MethodName>, ty: &TypeSig) -> TokenRequest {
     let mut instantiation = vec![convention::GENERIC_INST, 1];
     ty.write(&mut instantiation);
-    OwnCall { method: TokenRequest::MethodSpec(method.clone(), instantiation), arguments: vec![argument] }
+    TokenRequest::MethodSpec(method.clone(), instantiation)
 }
 
 /// A method whose values are captured.
 struct Capturing<'c, 'a, 'm> {
     receiver: &'c Receiver,
-    method: DescribedMethod<'c, 'a, 'm>,
+    method: &'c DescribedMethod<'c, 'a, 'm>,
+    /// The types of the locals that its calls need.
+    locals: Vec<Vec<u8>>,
 }
 
 impl<'a, 'm> HookContext<'a, 'm> {
@@ -110,8 +121,8 @@ impl<'a, 'm> HookContext<'a, 'm> {
     ) -> Option<OwnCalls> {
         let method = DescribedMethod::read(self, rid, row)?;
         let parameters = method.parameters();
-        let capturing = Capturing { receiver, method };
-        let signature = &capturing.method.signature;
+        let mut capturing = Capturing { receiver, method: &method, locals: Vec::new() };
+        let signature = &method.signature;
         let is_instance = !row.is_static();
 
         let (mut what_enter, mut enter) = (0, Vec::new());
@@ -162,6 +173,7 @@ impl<'a, 'm> HookContext<'a, 'm> {
             ret,
             catch: exception(&receiver.catching),
             pass: exception(&receiver.passing),
+            locals: capturing.locals,
         })
     }
 }
@@ -183,30 +195,33 @@ impl Capturing<'_, '_, '_> {
         }
     }
 
-    fn argument(&self, place: u16, ty: &TypeSig) -> OwnCall {
-        let (argument, address) = (OwnArgument::Argument(place), OwnArgument::Address(place));
-        self.value(stripped(ty), argument, address)
+    fn argument(&mut self, place: u16, ty: &TypeSig) -> OwnCall {
+        self.value(stripped(ty), &Place::Argument(place))
     }
 
-    fn returned(&self, ty: &TypeSig) -> OwnCall {
-        self.value(ty, OwnArgument::ReturnValue, OwnArgument::ReturnAddress)
+    fn returned(&mut self, ty: &TypeSig) -> OwnCall {
+        self.value(ty, &Place::Returned)
     }
 
-    fn value(&self, ty: &TypeSig, argument: OwnArgument, address: OwnArgument) -> OwnCall {
+    fn value(&mut self, ty: &TypeSig, place: &Place) -> OwnCall {
+        let context = &self.method.context;
+        let receiver = self.receiver;
         match ty {
-            TypeSig::Ptr(_) | TypeSig::FnPtr(_) => call(&self.receiver.pointer, vec![address]),
-            TypeSig::Element(ElementType::TypedByRef) => self.receiver.unread(unread::TYPED_REFERENCE),
+            TypeSig::Ptr(_) | TypeSig::FnPtr(_) => call(&receiver.pointer, vec![place.address()]),
+            TypeSig::Element(ElementType::TypedByRef) => receiver.unread(unread::TYPED_REFERENCE),
             TypeSig::ByRef(inner) => {
                 let inner = stripped(inner);
-                match self.method.context.boxing(inner) {
-                    Some(_) => call_instance(&self.receiver.reference, inner, argument),
-                    None => self.receiver.unread(unread::ON_STACK),
+                match (context.boxing(inner), context.span(inner), &receiver.spans) {
+                    (Some(_), ..) => call_instance(&receiver.reference, inner, place.value()),
+                    (None, Some(span), Some(spans)) => spans.call(&span, &place.value(), &mut self.locals),
+                    (None, ..) => receiver.unread(unread::ON_STACK),
                 }
             }
-            _ => match self.method.context.boxing(ty) {
-                Some(Boxing::Reference) => call(&self.receiver.object, vec![argument]),
-                Some(Boxing::Boxed(_)) => call_instance(&self.receiver.value, ty, argument),
-                None => self.receiver.unread(unread::ON_STACK),
+            _ => match (context.boxing(ty), context.span(ty), &receiver.spans) {
+                (Some(Boxing::Reference), ..) => call(&receiver.object, vec![place.value()]),
+                (Some(Boxing::Boxed(_)), ..) => call_instance(&receiver.value, ty, place.value()),
+                (None, Some(span), Some(spans)) => spans.call(&span, &place.location(), &mut self.locals),
+                (None, ..) => receiver.unread(unread::ON_STACK),
             },
         }
     }

@@ -1,6 +1,9 @@
 //! The values that hooks get from a method: its arguments and its return value, as objects where possible.
 
-use std::{collections::HashSet, sync::OnceLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 
 use ecma335::{
     Cursor, FullNames, Metadata, Rid, Table, Token,
@@ -11,7 +14,10 @@ use ecma335::{
 use ilrewrite::{AssemblyName, LeaveMode, Load, Returned, TokenRequest, TypeName, TypeToken, Value, rewrite::effective_return};
 use names::MethodId;
 
-use super::hooks::{HookPoint, Hooks, Wanted};
+use super::{
+    hooks::{HookPoint, Hooks, Wanted},
+    spans::{self, SpanType},
+};
 
 /// Value types of the framework that can be boxed. No attribute of this module shows that.
 const BOXABLE: &[(&str, &[&str])] = &[
@@ -81,6 +87,8 @@ struct Types {
     boxable: HashSet<Token>,
     /// The type parameters that can be ref structs, by owner and number.
     by_ref_like_parameters: HashSet<(Option<Token>, u16)>,
+    /// The rows of spans, and whether they are read-only ones.
+    spans: HashMap<Token, bool>,
 }
 
 /// The values that hooks get from one method.
@@ -176,8 +184,14 @@ impl<'a, 'm> HookContext<'a, 'm> {
 impl Types {
     fn find(metadata: &Metadata<'_>) -> Self {
         let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
-        let mut types = Self { core: core_library(metadata), boxable: HashSet::new(), by_ref_like_parameters: HashSet::new() };
+        let mut types = Self {
+            core: core_library(metadata),
+            boxable: HashSet::new(),
+            by_ref_like_parameters: HashSet::new(),
+            spans: HashMap::new(),
+        };
         for (rid, row) in metadata.tables.rows::<TypeRef>() {
+            types.spans.extend(is_read_only_span(metadata, &row).map(|it_is| (Token::new(Table::TypeRef, rid.get()), it_is)));
             let namespace = BOXABLE.iter().find(|(namespace, _)| is(row.namespace, namespace));
             if namespace.is_some_and(|(_, names)| names.iter().any(|name| is(row.name, name))) {
                 types.boxable.insert(Token::new(Table::TypeRef, rid.get()));
@@ -207,6 +221,14 @@ impl Types {
         types.by_ref_like_parameters = parameters.map(|row| (row.owner.token(), row.number)).collect();
         types
     }
+}
+
+/// Whether a reference to a span's type is to a read-only one. `None` for other types.
+fn is_read_only_span(metadata: &Metadata<'_>, row: &TypeRef) -> Option<bool> {
+    let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
+    let (_, is_read_only) = spans::NAMES.iter().find(|(name, _)| is(row.name, name)).filter(|_| is(row.namespace, "System"))?;
+    let assembly = metadata.row(row.resolution_scope.token()?.rid_in::<AssemblyRef>()?).ok()?;
+    spans::ASSEMBLIES.iter().any(|name| is(assembly.name, name)).then_some(*is_read_only)
 }
 
 /// The assembly from which a module references the types of the core library.
@@ -264,6 +286,15 @@ impl MethodContext<'_, '_, '_> {
             TypeSig::Modified { inner, .. } => self.boxing(inner),
             TypeSig::Element(_) | TypeSig::Ptr(_) | TypeSig::ByRef(_) | TypeSig::FnPtr(_) | TypeSig::Pinned(_) => None,
         }
+    }
+
+    /// A type that is a span. `None` for other types.
+    pub(super) fn span<'t>(&self, ty: &'t TypeSig) -> Option<SpanType<'t>> {
+        let TypeSig::GenericInst { is_value: true, token: generic, arguments } = ty else { return None };
+        let [element] = &arguments[..] else { return None };
+        let types = self.context.types();
+        let is_read_only = *types.spans.get(&generic.token()?)?;
+        Some(SpanType { class: ty, generic: *generic, element, is_read_only })
     }
 
     fn load(&self, number: usize, ty: &TypeSig) -> Option<Load> {

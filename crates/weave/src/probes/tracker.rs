@@ -9,6 +9,8 @@ use ecma335::{
 use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 use names::{MARK_TYPE, TRACKER_NAMESPACE, first_embedded};
 
+use super::spans;
+
 /// The type whose methods the probes call.
 pub(crate) const PROBE_TYPE: &str = "ProfileInfoTracker";
 /// The type with the methods that receive captured values.
@@ -96,6 +98,8 @@ pub struct Tracker {
     first_generic_method: Option<u32>,
     /// The native functions to call in place of the tracker.
     native: Option<NativeProbes>,
+    /// Whether the program's library has the methods of spans that captured values need.
+    has_spans: bool,
 }
 
 /// The addresses of native functions in place of the tracker's. They are called like managed code, so a garbage collection
@@ -122,7 +126,24 @@ impl Tracker {
         let references = references.collect::<Result<_, _>>()?;
         let owners = metadata.tables.rows::<GenericParam>().filter_map(|(_, row)| row.owner.token()?.rid_in::<MethodDef>());
         let first_generic_method = owners.map(Rid::get).min();
-        Ok(Self { name: AssemblyName::own(&metadata)?, bytes: bytes.into(), references, first_generic_method, native: None })
+        let (name, bytes) = (AssemblyName::own(&metadata)?, bytes.into());
+        Ok(Self { name, bytes, references, first_generic_method, native: None, has_spans: true })
+    }
+
+    /// Values of spans are not passed: the program's library was trimmed, and lacks the methods for that.
+    #[must_use]
+    pub fn without_spans(self) -> Self {
+        Self { has_spans: false, ..self }
+    }
+
+    /// The tracker as a woven module was given it: without spans if none are passed there.
+    #[must_use]
+    pub fn as_in(&self, woven: &Metadata<'_>) -> Self {
+        Self { has_spans: spans::are_passed(woven), ..self.clone() }
+    }
+
+    pub(crate) fn has_spans(&self) -> bool {
+        self.has_spans
     }
 
     /// Sets native functions to call in place of the tracker. Woven code then needs no assembly.

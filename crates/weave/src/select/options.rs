@@ -133,6 +133,12 @@ impl Options {
         std::iter::once(&self.hooks).chain(self.rules.iter().filter_map(|rule| rule.hooks.as_ref()))
     }
 
+    /// Whether arguments or return values of some methods are recorded.
+    pub fn capture_values(&self) -> bool {
+        let of_rules = self.rules.iter().filter_map(|rule| rule.capture);
+        std::iter::once(self.capture).chain(of_rules).any(|captured| captured.arguments || captured.returned)
+    }
+
     /// The lists of [`Options::lists`] in the same order, for changes.
     pub(crate) fn lists_mut(&mut self) -> Vec<&mut Vec<Pattern>> {
         let own = [&mut self.selection.include, &mut self.selection.exclude];
