@@ -223,9 +223,9 @@ namespace Ilinst
 
         private static bool TryPutSpan(CapturedCalls* calls, int length, Array elements, bool isReadOnly)
         {
-            char[] units = elements as char[];
-            return units != null
-                ? TryPutUnits(calls, length, units)
+            // A cast may take numbers for characters.
+            return (object)elements.GetType() == typeof(char[])
+                ? TryPutUnits(calls, length, (char[])elements)
                 : TryPutElements(calls, length, elements, isReadOnly);
         }
 

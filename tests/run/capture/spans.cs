@@ -59,6 +59,8 @@ static unsafe class App
 
         Say("Same<T>", "span=System.Span<T> [1][1.5] -> System.ReadOnlySpan<T> [1][1.5]", "double");
         Calls.Same<double>(new double[] { 1.5 });
+        Say("Same<T>", "span=System.Span<T> [1][65] -> System.ReadOnlySpan<T> [1][65]", "ushort");
+        Calls.Same<ushort>(new ushort[] { 65 });
         Say("Same<T>", "span=\"text\" -> \"text\"");
         Calls.Same<char>("text".ToCharArray());
         Say("Same<T>", "span=System.Span<T> [1][[2]] -> System.ReadOnlySpan<T> [1][[2]]", "int[]");
