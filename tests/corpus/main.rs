@@ -254,7 +254,7 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
         | if image.precompiled().is_some() { cli_flags::IL_ONLY | cli_flags::IL_LIBRARY } else { 0 };
     if flags & !may_change != new_flags & !may_change
         || image.cli_header().entry_point != new_image.cli_header().entry_point
-        || image.cli_header().runtime_version != new_image.cli_header().runtime_version
+        || image.cli_header().runtime_version() != new_image.cli_header().runtime_version()
         || (image.machine() != new_image.machine() && image.precompiled().is_none())
         || image.is_pe32_plus() != new_image.is_pe32_plus()
         || image.subsystem() != new_image.subsystem()

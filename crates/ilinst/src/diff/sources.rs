@@ -152,6 +152,8 @@ mod tests {
 
     use zip::{ZipWriter, write::SimpleFileOptions};
 
+    use little_endian::{ByteOrder, LE};
+
     use super::*;
 
     /// A package with one assembly of that many zeros, of which its directory says another size.
@@ -170,7 +172,7 @@ mod tests {
         let entries: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"PK\x01\x02")).collect();
         for entry in entries {
             // APPNOTE.TXT, 4.3.12: the size that it had, 24 bytes behind the signature.
-            bytes[entry + 24..entry + 28].copy_from_slice(&said.to_le_bytes());
+            LE::write_u32(&mut bytes[entry + 24..], said);
         }
         fs::write(&path, bytes).expect("it can be written");
         path

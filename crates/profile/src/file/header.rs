@@ -137,7 +137,7 @@ impl Header {
 
 /// Reads the first bytes, and checks that the file is a profile of this version.
 fn check_version(reader: &mut Cursor<'_>) -> Result<(), Error> {
-    if reader.array().map(u64::from_le_bytes) != Ok(MAGIC) {
+    if reader.u64() != Ok(MAGIC) {
         return Err(Error::NotAProfile);
     }
     match reader.u32()? {

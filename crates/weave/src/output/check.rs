@@ -12,6 +12,7 @@ use ecma335::{
     vacancy::vacant_blobs,
 };
 
+use little_endian::NumbersAt;
 use names::Mark;
 use rayon::prelude::*;
 
@@ -282,8 +283,7 @@ fn check_mark(metadata: &Metadata<'_>, woven: &Woven<'_>) -> Result<(), String> 
 
 /// The LocalVarSigTok of a fat body at this range of the file (II.25.4.3).
 fn local_var_sig(output: &[u8], body: &Range<usize>) -> Option<Token> {
-    let token = output.get(body.start + MethodBody::LOCAL_VAR_SIG_AT..)?.first_chunk()?;
-    Some(Token(u32::from_le_bytes(*token)))
+    output.u32_at(body.start + MethodBody::LOCAL_VAR_SIG_AT).map(Token)
 }
 
 /// A written file and its original.

@@ -20,6 +20,7 @@ use ecma335::{
     tables::RowCounts,
 };
 use ilrewrite::{AssemblyName, MethodName, TokenProvider, TypeName};
+use little_endian::{BE, ByteOrder, LE};
 use names::EMBEDDED_NAMESPACE;
 
 use super::local_sigs::LocalSigs;
@@ -245,7 +246,7 @@ impl<'i> Import<'i, '_, '_> {
             if instruction.info.operand.is_token() {
                 let token = self.token(instruction.token())?;
                 let at = instruction.offset as usize + usize::from(instruction.info.size);
-                il[at..at + 4].copy_from_slice(&token.0.to_le_bytes());
+                LE::write_u32(&mut il[at..], token.0);
             }
         }
         let mut clauses = body.clauses.clone();
@@ -409,5 +410,5 @@ const FRAMEWORK: [u64; 4] = [0xB77A_5C56_1934_E089, 0xB03F_5F7F_11D5_0A3A, 0xCC7
 
 fn is_framework(metadata: &Metadata<'_>, rid: Rid<AssemblyRef>) -> bool {
     let token = AssemblyName::referred(metadata, rid).map(|assembly| assembly.public_key_token);
-    token.is_some_and(|token| FRAMEWORK.iter().any(|known| known.to_be_bytes()[..] == token))
+    token.is_some_and(|token| FRAMEWORK.iter().any(|known| *known == BE::read_u64(&token)))
 }
