@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use little_endian::NumbersAt;
+
 use ecma335::{
     Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     attribute::{AttributeTypes, AttributeValue},
@@ -243,7 +245,7 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
     let shift = moved(new_image).wrapping_sub(moved(image));
     let (before, after) = (win32(image), win32(new_image));
     let is_same = |(before, after): (&[u8], &[u8])| {
-        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+        let word = |bytes: &[u8]| bytes.u32_at(0).unwrap_or(0);
         before == after || word(after).wrapping_sub(word(before)) == shift
     };
     if before.len() != after.len() || !before.chunks(4).zip(after.chunks(4)).all(is_same) {
