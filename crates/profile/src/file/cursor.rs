@@ -71,6 +71,12 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    /// Reads the number of a kind.
+    pub(crate) fn kind<T>(&mut self, what: &'static str, from_number: impl Fn(u32) -> Option<T>) -> Result<T, Error> {
+        let number = self.u32()?;
+        from_number(number).ok_or_else(|| self.unknown(what, number))
+    }
+
     /// Returns the error that the number just read has no meaning.
     pub(crate) fn unknown(&self, what: &'static str, value: u32) -> Error {
         Error::Unknown { what, value, offset: self.offset() - 4 }

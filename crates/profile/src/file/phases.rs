@@ -37,8 +37,8 @@ pub(crate) struct PhaseEntry {
 impl<'a> PhaseChunk<'a> {
     pub(super) fn read(chunk: &Chunk<'a>) -> Result<Self, Error> {
         let mut reader = chunk.reader_at(CLOCK_AT);
-        let (clock, kind) = (reader.i64()?, reader.u32()?);
-        let kind = PhaseKind::from_number(kind).ok_or_else(|| reader.unknown("a phase of kind", kind))?;
+        let clock = reader.i64()?;
+        let kind = reader.kind("a phase of kind", PhaseKind::from_number)?;
         let count = reader.u32()? as usize;
         reader.position = chunk::HEADER;
         let name = reader.string()?;

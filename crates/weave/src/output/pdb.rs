@@ -21,7 +21,7 @@ use ilrewrite::{
     layout::Layout,
 };
 
-pub(crate) use self::link::DebugInfo;
+pub(crate) use self::link::{DebugInfo, DebugOutput};
 pub use self::link::{PdbReference, find};
 pub(crate) use self::new_pdb::NewPdb;
 
