@@ -10,8 +10,8 @@ use std::{
 use little_endian::{ByteOrder, LE};
 
 use ecma335::{
-    ContainerWriter as _, FileOffset, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Segments, Table, Token,
-    debug::kind, image::DirectoryKind, schema::MethodDef,
+    FileOffset, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Segments, Table, Token, debug::kind,
+    image::DirectoryKind, schema::MethodDef,
 };
 use flate2::{Compression, write::DeflateEncoder};
 use tests::{ilinst, said, sample, scratch};

@@ -29,7 +29,7 @@ pub struct Image<'a> {
 
 /// The layout of the sections in an image's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mapping {
+enum Mapping {
     /// At the file offsets in the section headers.
     File,
     /// At their RVAs, as in a loaded image.
@@ -200,7 +200,15 @@ impl<'a> Image<'a> {
         Self::parse_mapped(bytes, Mapping::File)
     }
 
-    pub(crate) fn parse_mapped(bytes: &'a [u8], mapping: Mapping) -> Result<Self> {
+    /// Reads the headers of an image that a loader has mapped: its headers first, then each section at its RVA.
+    ///
+    /// # Errors
+    /// As for [`Image::parse`].
+    pub fn parse_loaded(bytes: &'a [u8]) -> Result<Self> {
+        Self::parse_mapped(bytes, Mapping::Loaded)
+    }
+
+    fn parse_mapped(bytes: &'a [u8], mapping: Mapping) -> Result<Self> {
         if bytes.is_empty() {
             return Err(Error::new(ErrorKind::NotPe("the file is empty".into())));
         }
@@ -264,6 +272,11 @@ impl<'a> Image<'a> {
     /// The whole file.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Whether the bytes are those of a file, so that it can be written anew.
+    pub(crate) fn is_file(&self) -> bool {
+        self.mapping == Mapping::File
     }
 
     /// The CLI header.

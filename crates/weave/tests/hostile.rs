@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use little_endian::{ByteOrder, LE};
 
 use ecma335::{
-    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Segments, Table, Token,
+    Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Segments, Table, Token,
     body::{Clause, ClauseKind},
     image::DirectoryKind,
     schema::{MethodDef, TypeDef},

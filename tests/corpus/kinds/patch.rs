@@ -1,7 +1,7 @@
 //! Changes to the bytes of a file that no compiler and no assembler makes.
 
 use ecma335::{
-    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
+    Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
     schema::{EncLog, EncMap, FieldPtr, MethodDef, MethodPtr, NestedClass, ParamPtr},
 };
 use little_endian::{ByteOrder, LE, NumbersAt, PutNumbers};

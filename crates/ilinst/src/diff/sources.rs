@@ -10,6 +10,7 @@ use std::{
 };
 
 use ::instrument::Input;
+use ecma335::FileKind;
 use zip::ZipArchive;
 
 use crate::{
@@ -118,12 +119,11 @@ fn inside(path: &Path) -> Result<BTreeMap<PathBuf, Source>, Failure> {
         return Ok(files.map(|each| (each.below, Source::file(&each.path))).collect());
     }
     let mut archive = open(path)?;
-    let is_assembly = |name: &str| [".dll", ".exe", ".netmodule"].iter().any(|end| name.to_lowercase().ends_with(end));
     let (mut entries, mut all) = (Vec::new(), 0_u64);
     for number in 0..archive.len() {
         let file = archive.by_index_raw(number).map_err(|error| trouble(path, &error))?;
         let (name, size) = (file.name().to_owned(), file.size());
-        if !is_assembly(&name) {
+        if FileKind::by_name(Path::new(&name)).is_none() {
             continue;
         }
         all = all.saturating_add(size);

@@ -3,8 +3,8 @@
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use ecma335::{
-    Additions, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
-    Rid, Rva, Segments, Token,
+    Additions, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments,
+    Token,
     image::Precompiled,
     schema::{File, MethodDef},
     tables::RowCounts,

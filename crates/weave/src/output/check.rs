@@ -72,8 +72,7 @@ pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>
 /// The first fault, by method.
 pub fn check_contents(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
     let fault = |what: String| Err(Fault { method: None, what });
-    let image = Image::parse(output)?;
-    let metadata = Metadata::parse(image.metadata()?)?;
+    let (image, metadata) = ecma335::open(output)?;
     check_local_sigs(output, &metadata, input.1, woven)?;
     check_tables(&metadata, input.1).or_else(fault)?;
     check_additions(&metadata, input.1, &woven.additions).or_else(fault)?;

@@ -43,8 +43,7 @@ impl<'s> Embedded<'s> {
     /// # Errors
     /// If it cannot be read, or contains metadata that cannot be embedded.
     pub(crate) fn read(bytes: &'s [u8], into: &Metadata<'_>) -> Result<Self, Error> {
-        let image = Image::parse(bytes)?;
-        let metadata = Metadata::parse(image.metadata()?)?;
+        let (image, metadata) = ecma335::open(bytes)?;
         let is_there = |table| metadata.tables.count(table) > 0;
         let global = metadata.children::<TypeDef, MethodDef>(Rid::new(1)).count()
             + metadata.children::<TypeDef, Field>(Rid::new(1)).count();
