@@ -11,7 +11,6 @@ pub(crate) enum End {
     /// Nobody was told.
     CutOff,
     /// Nobody is told there: the profile is of the last time that it was written.
-    #[cfg_attr(not(feature = "full"), expect(dead_code, reason = "the full tier has browsers"))]
     Running,
 }
 

@@ -69,6 +69,12 @@ namespace Ilinst
         public const int CountingLeaveAt = 49160;
         /// <summary>f64, in ticks: the smallest step of the clock, as measured. Browsers show coarser times than their clock's unit.</summary>
         public const int ClockStepAt = 49168;
+        /// <summary>u64: the number of samples for which there was no room.</summary>
+        public const int LostSamplesAt = 49176;
+        /// <summary>u64: the number of samples that came later than their time, and may stand for methods that were called before.</summary>
+        public const int LateSamplesAt = 49184;
+        /// <summary>u64: the number of threads that could not be sampled.</summary>
+        public const int UnsampledThreadsAt = 49192;
     }
 
     /// <summary>The control page: commands to the program that writes the file. Offsets are from the beginning of the page.</summary>

@@ -471,6 +471,17 @@ pub(crate) fn set_mode(mode: RecordingMode) {
     }
 }
 
+/// Records the number of samples that were lost, of those that came late, and of threads without samples.
+pub(crate) fn set_sample_losses(lost: u64, late: u64, unsampled_threads: u64) {
+    if let Some(profile) = profile().as_ref() {
+        for (at, number) in
+            [(layout::LOST_SAMPLES_AT, lost), (layout::LATE_SAMPLES_AT, late), (layout::UNSAMPLED_THREADS_AT, unsampled_threads)]
+        {
+            header_i64(profile.header, at).store(number as i64, Relaxed);
+        }
+    }
+}
+
 /// Whether recording is paused.
 pub(crate) fn is_paused() -> bool {
     profile().as_ref().is_some_and(|profile| header_u32(profile.header, STATE).load(Relaxed) != 0)

@@ -2,10 +2,11 @@
 //! the samples up. Nothing is suspended, and no code of the program changes. docs/design/live-profiler.md has the reasons.
 //!
 //! ```text
-//! timer -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
+//! clock (event, threads) -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
 //! ```
 
 mod code;
+mod event;
 mod maps;
 mod paths;
 mod prologue;
@@ -65,6 +66,10 @@ struct Session {
     unowned: Vec<Paths>,
     trees: u64,
     nodes_left: i64,
+    /// The number of samples for which a ring had no room.
+    lost: u64,
+    /// The number of samples that came late.
+    late: u64,
     sample: Sample,
     frames: Vec<u64>,
     looked_at: Option<Instant>,
@@ -114,6 +119,8 @@ pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Res
         unowned: Vec::new(),
         trees: 0,
         nodes_left: max_nodes.into(),
+        lost: 0,
+        late: 0,
         sample: Sample::default(),
         frames: Vec::new(),
         looked_at: None,
@@ -123,6 +130,7 @@ pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Res
     new.publish_code();
     *session() = Some(new);
     IS_ON.store(true, Relaxed);
+    signal::take_late();
     signal::set_on(true);
     Ok(())
 }
@@ -221,6 +229,7 @@ impl Session {
                 has_new_code |= sample.end == Some(End::UnknownCode);
                 self.record(place, thread, &sample);
             }
+            self.lost += thread.ring.take_lost();
             if id == 0 {
                 self.end_thread(place);
                 if let Some(threads) = threads::all().as_mut() {
@@ -343,6 +352,9 @@ impl Session {
 
     fn look_at_threads(&mut self) {
         self.of_threads.values_mut().for_each(OfThread::look);
+        self.late += signal::take_late();
+        let refused = threads::all().as_ref().map_or(0, |threads| threads.refused);
+        file::set_sample_losses(self.lost, self.late, refused);
     }
 }
 

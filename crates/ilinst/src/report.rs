@@ -183,8 +183,8 @@ enum Group {
 /// Says of metrics that are asked for that nothing has them.
 pub(crate) fn say_unknown(asked: impl IntoIterator<Item = Metric>, is_known: impl Fn(Metric) -> bool) {
     for metric in asked {
-        if let Some(of) = metric.known_of().filter(|_| !is_known(metric)) {
-            complain(format_args!("note: no method has '{}': {of}", metric.name()));
+        if !is_known(metric) {
+            complain(format_args!("note: no method has '{}': {}", metric.name(), metric.measured_by()));
         }
     }
 }
@@ -305,7 +305,9 @@ impl ShownArgs {
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
         if matches!(view, View::Methods(_)) {
-            say_unknown(self.sort.metric(), |metric| profile.rows(self.sort).iter().any(|row| metric.value(row).is_some()));
+            say_unknown(self.sort.metric(), |metric| {
+                metric.is_of(profile.mode) && profile.rows(self.sort).iter().any(|row| metric.value(row).is_some())
+            });
         }
         out.write_all((phase + &head(profile) + &view.text(profile, count, &text)).as_bytes())?;
         Ok(out.close()?)

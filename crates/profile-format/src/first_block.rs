@@ -67,6 +67,12 @@ layout! {
         COUNTING_LEAVE_AT: usize = 49160;
         /// f64, in ticks: the smallest step of the clock, as measured. Browsers show coarser times than their clock's unit.
         CLOCK_STEP_AT: usize = 49168;
+        /// u64: the number of samples for which there was no room.
+        LOST_SAMPLES_AT: usize = 49176;
+        /// u64: the number of samples that came later than their time, and may stand for methods that were called before.
+        LATE_SAMPLES_AT: usize = 49184;
+        /// u64: the number of threads that could not be sampled.
+        UNSAMPLED_THREADS_AT: usize = 49192;
     }
 }
 
@@ -150,6 +156,11 @@ impl RecordingMode {
     /// Returns whether a sampler measured the times.
     pub const fn has_samples(self) -> bool {
         matches!(self, Self::Sampled | Self::Cpu | Self::Wall)
+    }
+
+    /// Returns whether times were measured.
+    pub const fn has_times(self) -> bool {
+        !matches!(self, Self::Count)
     }
 
     /// Returns whether calls were counted.

@@ -11,7 +11,9 @@ use names::MethodId;
 
 use crate::{
     file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase, unpacked},
-    model::{CallTree, Clock, End, MethodName, Mode, Module, Notes, ProbeCost, Profile, SampleType, ThreadName, Unit},
+    model::{
+        CallTree, Clock, End, MethodName, Mode, Module, Notes, ProbeCost, Profile, SampleLosses, SampleType, ThreadName, Unit,
+    },
     read::{ProfileFile, sample_types},
     statistics::Statistics,
 };
@@ -57,6 +59,7 @@ struct Part {
     max_nodes: u32,
     /// Overhead of probes, and the clock's step, in 1/1000 ns, summed over all processes. The order is that of [`costs`].
     costs: [u64; 5],
+    sample_losses: SampleLosses,
     /// `None` once a process does not know it.
     cpu_ns: Option<i64>,
     modules: BTreeSet<Module>,
@@ -159,6 +162,7 @@ impl Part {
         self.max_nodes = self.max_nodes.max(profile.max_nodes);
         self.start_time = Some(self.start_time.map_or(profile.start_time, |time| time.min(profile.start_time)));
         self.paused = self.paused.wrapping_add(clock.ticks(profile.paused));
+        self.sample_losses = self.sample_losses.and(profile.sample_losses);
         for (sum, ticks) in self.costs.iter_mut().zip(costs(profile.probe_cost)) {
             let cost = (ticks * 1e12 / profile.ticks_per_second as f64).round() as u64;
             *sum = sum.wrapping_add(cost.wrapping_mul(profile.processes));
@@ -210,6 +214,7 @@ impl Part {
         self.max_nodes = self.max_nodes.max(other.max_nodes);
         self.start_time = self.start_time.into_iter().chain(other.start_time).min();
         self.paused = self.paused.wrapping_add(clock.ticks(other.paused));
+        self.sample_losses = self.sample_losses.and(other.sample_losses);
         self.costs.iter_mut().zip(other.costs).for_each(|(sum, cost)| *sum = sum.wrapping_add(cost));
         self.modules.extend(other.modules.iter().cloned());
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
@@ -250,6 +255,7 @@ impl Part {
             counting,
             counting_leave,
             clock_step,
+            sample_losses: self.sample_losses,
             clock,
             cpu_ns: self.cpu_ns,
         };

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::row::Row;
+use crate::{model::Mode, row::Row};
 
 macro_rules! metrics {
     ($(#[doc = $doc:literal] $(#[$default:meta])? $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {
@@ -92,12 +92,26 @@ pub enum MetricUnit {
 }
 
 impl Metric {
-    /// Returns a condition for programs that have the metric; `None` if all have it.
-    pub fn known_of(self) -> Option<&'static str> {
+    /// Returns the way to measure the metric, as a sentence without a full stop.
+    pub fn measured_by(self) -> &'static str {
         match self {
-            Self::P95 | Self::Max => Some("single calls are timed by ILINST_MODE=exact, the default, and trace"),
-            Self::Cpu => Some("CPU time by method is what a sampler sees, of ILINST_MODE=sampled"),
-            _ => None,
+            Self::SelfTime | Self::Total | Self::Waiting => "all modes but ILINST_MODE=count measure times",
+            Self::Calls | Self::Exceptions => "probes count calls, and --sample does not",
+            Self::Average => {
+                "probes count and time calls; --sample does not count them, and ILINST_MODE=count does not time them"
+            }
+            Self::P95 | Self::Max => "single calls are timed by ILINST_MODE=exact, the default, and trace",
+            Self::Cpu => "a sampler measures the CPU time of methods (--sample, or ILINST_MODE=sampled)",
+        }
+    }
+
+    /// Returns whether a profile of a mode can have the metric.
+    pub fn is_of(self, mode: Mode) -> bool {
+        match self {
+            Self::SelfTime | Self::Total | Self::Waiting => mode.has_times(),
+            Self::Calls | Self::Exceptions => mode.has_calls(),
+            Self::Average | Self::P95 | Self::Max => mode.has_times() && mode.has_calls(),
+            Self::Cpu => mode.has_samples(),
         }
     }
 }

@@ -48,6 +48,8 @@ pub struct Profile {
     pub cpu_ns: Option<i64>,
     /// The overhead of a probe.
     pub probe_cost: ProbeCost,
+    /// Samples that are missing or late.
+    pub sample_losses: SampleLosses,
     /// The sample types of the values, in their order.
     pub sample_types: Vec<SampleType>,
     /// The modules that were instrumented and loaded: pprof's mappings.
@@ -101,6 +103,7 @@ impl Default for Profile {
             has_captured_calls: false,
             cpu_ns: None,
             probe_cost: ProbeCost::default(),
+            sample_losses: SampleLosses::default(),
             statistics: Vec::new(),
             histogram_shift: 0,
             exception_types: Vec::new(),
@@ -155,6 +158,29 @@ pub struct ProbeCost {
     pub counting_leave: f64,
     /// The smallest step of the clock; 0 if it was not measured.
     pub clock_step: f64,
+}
+
+/// The samples that a profile lacks, and those that came late.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SampleLosses {
+    /// The number of samples for which there was no room.
+    pub lost: u64,
+    /// The number of samples that came later than their time. They may stand for methods that were called before.
+    pub late: u64,
+    /// The number of threads that could not be sampled.
+    pub unsampled_threads: u64,
+}
+
+impl SampleLosses {
+    /// The losses of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            lost: self.lost.saturating_add(other.lost),
+            late: self.late.saturating_add(other.late),
+            unsampled_threads: self.unsampled_threads.saturating_add(other.unsampled_threads),
+        }
+    }
 }
 
 /// The type of a value.

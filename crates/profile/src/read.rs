@@ -130,6 +130,7 @@ impl Profile {
                 counting_leave: header.counting_leave,
                 clock_step: header.clock_step,
             },
+            sample_losses: header.sample_losses,
             program: header.program.clone(),
             runtime: header.runtime.clone(),
             path: header.path.clone(),

@@ -16,6 +16,9 @@ const SHOWN: [(Verdict, &str); 4] =
 pub fn text(comparison: &Comparison, limit: usize) -> String {
     let mut text = format!("{}\n", summary(comparison));
     let _ = writeln!(text, "note: {}", how(comparison));
+    if let Some(note) = mixed(comparison) {
+        let _ = writeln!(text, "note: {note}");
+    }
     for (name, change) in &comparison.program {
         let _ = writeln!(text, "{name:>8}: {:.1} -> {:.1} ms, {}", change.base, change.new, Percent(change));
     }
@@ -70,6 +73,9 @@ pub fn markdown(comparison: &Comparison, limit: usize) -> String {
         text.push_str("\n</details>\n");
     }
     let _ = writeln!(text, "\n{}.", how(comparison));
+    if let Some(note) = mixed(comparison) {
+        let _ = writeln!(text, "\n{note}.");
+    }
     text
 }
 
@@ -97,6 +103,18 @@ pub fn how(comparison: &Comparison) -> String {
         Test::Ranges => format!("a change counts if {size}, and no run of one side is among those of the other"),
         Test::Threshold => format!("a change counts if {size}; with one run on a side nothing tells change from noise"),
     }
+}
+
+/// Says that the runs cannot be compared well, as they were measured in several ways.
+pub fn mixed(comparison: &Comparison) -> Option<String> {
+    let modes = &comparison.modes;
+    (modes.len() > 1).then(|| {
+        format!(
+            "the runs were measured in {} ways ({}), so their times differ; compare runs of one mode",
+            modes.len(),
+            modes.join(", ")
+        )
+    })
 }
 
 fn remarks(method: &MethodChange, change: &Change) -> String {

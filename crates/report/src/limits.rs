@@ -7,7 +7,7 @@ use profile::{
     End, Profile, SampleType,
     aggregate::percent,
     counted,
-    model::{Clock, Mode, ProbeCost},
+    model::{Clock, Mode, ProbeCost, SampleLosses},
 };
 
 /// The largest step in ns of a clock that can time a short call. A measured step includes a reading of the clock.
@@ -19,6 +19,8 @@ const MUCH_LONGER: f64 = 1.3;
 
 /// The share of probes in the thread time, in percent, from which on a note says how to reduce it.
 const MUCH_OVERHEAD: f64 = 30.0;
+/// The share of samples in percent from which on a note says that they came late.
+const MUCH_LATE: f64 = 3.0;
 /// The number of methods that this note proposes to exclude.
 const PROPOSED: usize = 3;
 
@@ -117,6 +119,29 @@ fn proposal(profile: &Profile) -> String {
     format!(". {share:.0} % of it goes without these methods: {}", options.join(" "))
 }
 
+/// Returns sentences on samples that are missing or late.
+fn sample_losses(profile: &Profile) -> Vec<String> {
+    let SampleLosses { lost, late, unsampled_threads } = profile.sample_losses;
+    let mut losses = Vec::new();
+    if lost > 0 {
+        losses.push(format!("not recorded: {}, as there was no room", counted(lost, "sample")));
+    }
+    if unsampled_threads > 0 {
+        losses.push(format!(
+            "not sampled: {}, for lack of timers or memory (ulimit -i sets the limit of timers)",
+            counted(unsampled_threads, "thread")
+        ));
+    }
+    let share = percent(late.try_into().unwrap_or(i64::MAX), profile.sum(SampleType::SAMPLES));
+    if share >= MUCH_LATE {
+        losses.push(format!(
+            "{share:.0} % of the samples came late, in methods called later, as the machine was busy; where the system allows perf \
+             events (kernel.perf_event_paranoid at 2 or less, seccomp), samples are in time"
+        ));
+    }
+    losses
+}
+
 /// Returns the limits of the numbers as sentences without a full stop, most important first.
 pub fn limits(profile: &Profile) -> Vec<String> {
     let mut limits = Vec::new();
@@ -163,6 +188,7 @@ pub fn limits(profile: &Profile) -> Vec<String> {
             let what = if profile.mode == Mode::Cpu { "CPU time" } else { "elapsed time" };
             let samples = counted(samples.max(0) as u64, "sample");
             limits.push(format!("times are from {samples} of {what}, one every {period:.1} ms; calls are not counted"));
+            limits.extend(sample_losses(profile));
         }
         Mode::Count => limits.push("only calls were counted (ILINST_MODE=count): there are no times and no callers".into()),
         Mode::Exact | Mode::Trace => {

@@ -42,6 +42,8 @@ struct Compiled {
     ranges: BTreeMap<usize, (usize, Method)>,
     /// The bodies by on-stack replacement, by first address.
     replacements: BTreeMap<usize, usize>,
+    /// First addresses of bodies that were not looked at yet: the runtime reports a body before its code is in place.
+    unseen: Vec<usize>,
     /// Whether there is new code since it was last looked at.
     has_grown: bool,
     /// Whether code lies where other code was before.
@@ -80,15 +82,14 @@ fn add(runtime: Runtime, function: Id, method: &Method) {
             continue;
         }
         for range in runtime.code_ranges(start) {
-            let is_replacement = range.start == start && is_replacement(start);
-            with_compiled(|compiled| compiled.add(range, method, is_replacement));
+            with_compiled(|compiled| compiled.add(range, method));
         }
     }
 }
 
 impl Compiled {
     /// Adds a range. Older ranges that it overlaps were freed.
-    fn add(&mut self, range: Range<usize>, method: &Method, is_replacement: bool) {
+    fn add(&mut self, range: Range<usize>, method: &Method) {
         let before = self.ranges.range(..range.start).next_back().filter(|(_, (end, _))| *end > range.start);
         let old: Vec<usize> = before.into_iter().chain(self.ranges.range(range.clone())).map(|(start, _)| *start).collect();
         for start in &old {
@@ -97,10 +98,22 @@ impl Compiled {
         }
         self.has_grown = true;
         self.has_moved |= !old.is_empty();
-        if is_replacement {
-            self.replacements.insert(range.start, range.end);
-        }
+        self.unseen.push(range.start);
         self.ranges.insert(range.start, (range.end, method.clone()));
+    }
+
+    /// Finds the bodies by on-stack replacement among new ones.
+    fn look_at_new(&mut self, code_at: impl Fn(usize) -> Option<Beginning>) {
+        self.unseen.retain(|start| {
+            let Some((end, _)) = self.ranges.get(start) else { return false };
+            let beginning = code_at(*start);
+            if beginning == Some(Beginning::Replacement) {
+                self.replacements.insert(*start, *end);
+                self.has_moved = true;
+            }
+            beginning == Some(Beginning::NotWritten)
+        });
+        self.has_grown |= !self.unseen.is_empty();
     }
 
     fn at(&self, address: usize) -> Option<(Range<usize>, Method)> {
@@ -171,8 +184,11 @@ impl Names {
 
     /// Takes note of newly compiled code. Returns whether there was any.
     pub(super) fn take_changes(&mut self) -> bool {
-        let (has_grown, has_moved) =
-            with_compiled(|compiled| (std::mem::take(&mut compiled.has_grown), std::mem::take(&mut compiled.has_moved)));
+        let (has_grown, has_moved) = with_compiled(|compiled| {
+            let has_grown = std::mem::take(&mut compiled.has_grown);
+            compiled.look_at_new(beginning);
+            (has_grown, std::mem::take(&mut compiled.has_moved))
+        });
         if has_moved {
             self.places.clear();
         }
@@ -334,12 +350,30 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
-/// Whether on-stack replacement compiled the code: it begins with a push of what the replaced method saved.
-fn is_replacement(start: usize) -> bool {
+/// The first instructions of a compiled method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Beginning {
+    /// None yet.
+    NotWritten,
+    /// Those of a body by on-stack replacement: a push of what the replaced method saved.
+    Replacement,
+    Other,
+}
+
+/// Reads the first instructions at an address; `None` if it is not mapped any more.
+fn beginning(start: usize) -> Option<Beginning> {
     // `mov rax, [rbp]; push rax`. Since .NET 11, another `push rax` comes first.
-    const BEGIN: [u8; 6] = [0x50, 0x48, 0x8B, 0x45, 0x00, 0x50];
-    let mut code = [0; BEGIN.len()];
-    cfg!(target_arch = "x86_64") && read_memory(start, &mut code) && (code == BEGIN || code.starts_with(&BEGIN[1..]))
+    const REPLACEMENT: [u8; 6] = [0x50, 0x48, 0x8B, 0x45, 0x00, 0x50];
+    let mut code = [0; REPLACEMENT.len()];
+    if !cfg!(target_arch = "x86_64") {
+        return Some(Beginning::Other);
+    }
+    read_memory(start, &mut code).then_some(match code {
+        [0, 0, 0, 0, 0, 0] => Beginning::NotWritten,
+        REPLACEMENT => Beginning::Replacement,
+        _ if code.starts_with(&REPLACEMENT[1..]) => Beginning::Replacement,
+        _ => Beginning::Other,
+    })
 }
 
 #[cfg(test)]
@@ -350,16 +384,28 @@ mod tests {
     fn the_newest_range_wins() {
         let method = |token| Method::OfModule { module: 1, token };
         let mut compiled = Compiled::default();
-        compiled.add(10..20, &method(1), false);
-        compiled.add(20..30, &method(2), true);
-        compiled.add(40..50, &method(3), false);
-        assert!(!compiled.has_moved && compiled.replacements.len() == 1);
+        compiled.add(10..20, &method(1));
+        compiled.add(20..30, &method(2));
+        compiled.add(40..50, &method(3));
+        assert!(!compiled.has_moved);
+        compiled.look_at_new(|start| (start == 20).then_some(Beginning::Replacement));
+        assert!(std::mem::take(&mut compiled.has_moved) && compiled.replacements.len() == 1);
         let found = [9, 10, 19, 20, 30, 49].map(|address| compiled.at(address).map(|(range, _)| range));
         assert_eq!(found, [None, Some(10..20), Some(10..20), Some(20..30), None, Some(40..50)]);
-        compiled.add(15..45, &method(4), false);
+        compiled.add(15..45, &method(4));
         assert!(compiled.has_moved && compiled.replacements.is_empty());
         assert_eq!(compiled.ranges.len(), 1);
         assert_eq!(compiled.at(44), Some((15..45, method(4))));
+    }
+
+    #[test]
+    fn code_is_looked_at_once_it_is_written() {
+        let mut compiled = Compiled::default();
+        compiled.add(10..20, &Method::OfModule { module: 1, token: 1 });
+        compiled.look_at_new(|_| Some(Beginning::NotWritten));
+        assert!(compiled.replacements.is_empty() && compiled.unseen == [10]);
+        compiled.look_at_new(|_| Some(Beginning::Replacement));
+        assert!(compiled.replacements.contains_key(&10) && compiled.unseen.is_empty());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) struct Ring {
     written: AtomicUsize,
     read: AtomicUsize,
     /// The weight of samples for which there was no room.
-    pub(super) lost: AtomicU64,
+    lost: AtomicU64,
 }
 
 // SAFETY: the words are atomic, and they stay mapped as long as the ring lives.
@@ -75,6 +75,11 @@ impl Ring {
             return None;
         }
         Some(Writer { ring: self, start, weight, count: 0 })
+    }
+
+    /// The weight of lost samples since the last call.
+    pub(super) fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Relaxed)
     }
 
     /// Reads the next sample into `sample`. Returns whether there was one.
@@ -162,7 +167,7 @@ mod tests {
             writer.end(End::Cut, std::iter::repeat_n(7, TOP_WORDS));
             kept += 1;
         }
-        assert!(kept > 10 && ring.lost.load(Relaxed) == 2);
+        assert!(kept > 10 && ring.take_lost() == 2);
         let mut read = 0;
         while ring.next(&mut sample) {
             assert_eq!(sample.addresses.len(), MAX_FRAMES);

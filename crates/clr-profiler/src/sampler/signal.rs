@@ -13,13 +13,15 @@ use std::{
     sync::{
         Mutex, PoisonError,
         atomic::{
-            AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicUsize,
+            AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release, SeqCst},
         },
     },
+    time::Duration,
 };
 
 use super::{
+    event,
     ring::Ring,
     walk::{self, Code, Registers, Stack},
 };
@@ -28,6 +30,9 @@ use super::{
 pub(super) const MAX_THREADS: usize = 1 << 16;
 /// Upper half of the value that comes with the sampler's signals; the lower half is the thread's place.
 const MARK: usize = 0x1157_5A4E;
+
+/// A timer whose last period ended that many ns ago is late. Timers are checked at the kernel's ticks, every 10 ms at most.
+const LATE: i64 = 20_000_000;
 
 /// A sampled thread.
 pub(super) struct Thread {
@@ -41,6 +46,8 @@ pub(super) struct Thread {
     pub(super) first_sp: AtomicUsize,
     /// Its CPU time at its last sample, in ns.
     pub(super) cpu: AtomicI64,
+    /// The CPU time for which it has samples, in ns.
+    credited: AtomicI64,
     /// Whether a signal is under way to it.
     pub(super) is_asked: AtomicBool,
 }
@@ -54,6 +61,7 @@ impl Thread {
             stack_high: 0.into(),
             first_sp: 0.into(),
             cpu: 0.into(),
+            credited: 0.into(),
             is_asked: false.into(),
         })
     }
@@ -64,6 +72,20 @@ impl Thread {
         self.cpu.store(0, Relaxed);
         self.is_asked.store(false, Relaxed);
         self.id.store(id, Release);
+    }
+
+    /// Sets the CPU time from which samples count, in ns.
+    pub(super) fn set_credited(&self, cpu: i64) {
+        self.credited.store(cpu, Relaxed);
+    }
+
+    /// The number of periods that a sample at this CPU time stands for: those since the last sample, rounded, at least 1.
+    fn credit(&self, cpu: i64) -> u64 {
+        let period = PERIOD.load(Relaxed).max(1);
+        let credited = self.credited.load(Relaxed);
+        let periods = ((cpu - credited + period / 2) / period).max(1);
+        self.credited.store(credited + periods * period, Relaxed);
+        periods as u64
     }
 
     pub(super) fn has_stack(&self) -> bool {
@@ -82,6 +104,10 @@ static THREADS: [AtomicPtr<Thread>; MAX_THREADS] = [const { AtomicPtr::new(null_
 static CODE: AtomicPtr<Table> = AtomicPtr::new(null_mut());
 /// The number of handlers that may use the table.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
+/// The CPU time between two samples of a thread, in ns.
+static PERIOD: AtomicI64 = AtomicI64::new(0);
+/// The number of samples of timers that came late.
+static LATE_SAMPLES: AtomicU64 = AtomicU64::new(0);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 /// The handler that was there before.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
@@ -152,6 +178,16 @@ pub(super) fn set_on(is_on: bool) {
     IS_ON.store(is_on, SeqCst);
 }
 
+/// Sets the CPU time between two samples of a thread.
+pub(super) fn set_period(period: Duration) {
+    PERIOD.store(period.as_nanos() as i64, Relaxed);
+}
+
+/// The number of samples that came late since the last call.
+pub(super) fn take_late() -> u64 {
+    LATE_SAMPLES.swap(0, Relaxed)
+}
+
 /// Whether samples are taken.
 pub(super) fn is_on() -> bool {
     IS_ON.load(Relaxed)
@@ -193,7 +229,7 @@ pub(super) fn install() -> Result<(), String> {
     Ok(())
 }
 
-/// The part of `siginfo_t` that comes with timers and queued signals, on 64-bit Linux.
+/// The part of `siginfo_t` that comes with timers, queued signals and files, on 64-bit Linux.
 #[repr(C)]
 struct Queued {
     signal: c_int,
@@ -204,7 +240,18 @@ struct Queued {
     from: c_int,
     /// A timer's overruns, or the sender's user.
     overruns: c_int,
+    /// The value of a timer or sender; the lower half is the descriptor of a file.
     value: usize,
+}
+
+/// The reason of a sampler's signal.
+enum Source {
+    /// A timer, with its periods since the last signal.
+    Timer(u64),
+    /// The sampler's thread.
+    Sampler,
+    /// A perf event.
+    Event,
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -213,17 +260,26 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         let errno = libc::__errno_location();
         let saved = *errno;
         let queued = &*info.cast::<Queued>();
-        let weight = match queued.code {
-            // From a timer; from `rt_tgsigqueueinfo` of this process.
-            libc::SI_TIMER => Some(1 + queued.overruns.max(0) as u64),
-            libc::SI_QUEUE if queued.from == libc::getpid() => Some(1),
+        let (is_marked, low) = (queued.value >> 32 == MARK, queued.value & 0xFFFF_FFFF);
+        let source = match queued.code {
+            libc::SI_TIMER if is_marked => Some((Source::Timer(1 + queued.overruns.max(0) as u64), low)),
+            // From `rt_tgsigqueueinfo` of this process.
+            libc::SI_QUEUE if is_marked && queued.from == libc::getpid() => Some((Source::Sampler, low)),
+            // A file that is ready: nobody else asks for this signal from a file.
+            1.. => Some((Source::Event, low)),
             _ => None,
         };
-        match weight.filter(|_| queued.value >> 32 == MARK) {
-            Some(weight) => {
+        match source {
+            Some((source, low)) => {
                 INSIDE.fetch_add(1, SeqCst);
-                take(queued.value & 0xFFFF_FFFF, weight, context.cast());
+                let place = if let Source::Event = source { event::place_of(low) } else { Some(low) };
+                place.iter().for_each(|place| take(*place, &source, context.cast()));
                 INSIDE.fetch_sub(1, SeqCst);
+                if place.is_some()
+                    && let Source::Event = source
+                {
+                    event::arm(low, PERIOD.load(Relaxed) as u64);
+                }
             }
             None => pass_on(signal, info, context),
         }
@@ -254,10 +310,7 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 ///
 /// # Safety
 /// `context` must be the interrupted thread's, from the kernel.
-unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
-    if !is_on() {
-        return;
-    }
+unsafe fn take(place: usize, source: &Source, context: *const libc::ucontext_t) {
     // SAFETY: threads and tables are valid or null; the kernel passes the context.
     let (thread, code, registers) = unsafe {
         let thread = THREADS.get(place).map_or(null_mut(), |slot| slot.load(Acquire));
@@ -272,7 +325,22 @@ unsafe fn take(place: usize, weight: u64, context: *const libc::ucontext_t) {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the time.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    thread.cpu.store(time.tv_sec * 1_000_000_000 + time.tv_nsec, Relaxed);
+    let cpu = time.tv_sec * 1_000_000_000 + time.tv_nsec;
+    thread.cpu.store(cpu, Relaxed);
+    if !is_on() {
+        thread.set_credited(cpu);
+        return;
+    }
+    let weight = match source {
+        Source::Timer(periods) => {
+            if *periods as i64 * PERIOD.load(Relaxed) > LATE {
+                LATE_SAMPLES.fetch_add(*periods - 1, Relaxed);
+            }
+            *periods
+        }
+        Source::Sampler => 1,
+        Source::Event => thread.credit(cpu),
+    };
     let (low, high) = (thread.stack_low.load(Relaxed), thread.stack_high.load(Acquire));
     let stack = OwnStack { sp: registers.sp, high: if (low..high).contains(&registers.sp) { high } else { 0 } };
     if high == 0 {
@@ -331,7 +399,7 @@ pub(super) fn read_memory<T: Copy>(at: usize, to: &mut [T]) -> bool {
     let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: size };
     let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(at), iov_len: size };
     // SAFETY: the kernel checks the addresses, and writes to `to` only.
-    unsafe { libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), &local, 1, &remote, 1, 0) == size as libc::c_long }
+    unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) == size as isize }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The sampled threads, each with a timer on its CPU time.
+//! The sampled threads, each with a clock on its CPU time.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::signal::{self, MAX_THREADS, Thread};
+use super::{
+    event::Event,
+    signal::{self, MAX_THREADS, Thread},
+};
 
 /// The threads of the process.
 #[derive(Default)]
@@ -18,10 +21,12 @@ pub(super) struct Threads {
     free: Vec<usize>,
     /// Threads of the sampler itself.
     own: Vec<i32>,
-    /// The time between two signals of a timer; `None` for no timers.
+    /// The time between two signals of a clock; `None` for no clocks.
     period: Option<Duration>,
     is_on: bool,
-    /// The number of threads that got no timer.
+    /// Whether the system forbids perf events.
+    has_no_events: bool,
+    /// The number of threads that got no clock.
     pub(super) refused: u64,
     next_scan: Option<Instant>,
 }
@@ -29,13 +34,32 @@ pub(super) struct Threads {
 /// A sampled thread.
 pub(super) struct Sampled {
     pub(super) thread: &'static Thread,
-    timer: Option<libc::timer_t>,
+    clock: Option<Clock>,
     /// 0 once it has ended.
     pub(super) id: i32,
 }
 
+/// Sends a thread the signal after each period of its CPU time, until it is dropped.
+#[expect(dead_code, reason = "a clock ends when it is dropped")]
+enum Clock {
+    /// In time, but not allowed everywhere.
+    Event(Event),
+    /// At the ticks of the kernel.
+    Timer(Timer),
+}
+
+/// A timer of the kernel (`timer_create`).
+struct Timer(libc::timer_t);
+
 // SAFETY: a timer's id is a number that any thread may pass to the kernel.
-unsafe impl Send for Sampled {}
+unsafe impl Send for Timer {}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: the timer is this process's, and deleted once.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
 
 static ALL: Mutex<Option<Threads>> = Mutex::new(None);
 
@@ -77,16 +101,17 @@ fn first(period: Duration, id: i32) -> Duration {
     Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
 }
 
-/// Begins to sample all threads, with timers of this period or, without one, by signals of another thread.
+/// Begins to sample all threads, with clocks of this period or, without one, by signals of another thread.
 pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
     let threads = all.get_or_insert_with(Threads::default);
     (threads.period, threads.is_on, threads.refused, threads.next_scan) = (period, true, 0, None);
+    signal::set_period(period.unwrap_or_default());
     threads.own = vec![own_id()];
     threads.scan();
 }
 
-/// Ends all timers.
+/// Ends all clocks.
 pub(super) fn stop() {
     if let Some(threads) = all().as_mut() {
         threads.is_on = false;
@@ -115,7 +140,7 @@ impl Threads {
                     self.refused += 1;
                     return;
                 };
-                self.sampled.push(Sampled { thread: Box::leak(Box::new(thread)), timer: None, id: 0 });
+                self.sampled.push(Sampled { thread: Box::leak(Box::new(thread)), clock: None, id: 0 });
                 self.sampled.len() - 1
             }
             None => {
@@ -127,19 +152,31 @@ impl Threads {
         sampled.id = id;
         signal::set_thread(place, sampled.thread);
         self.places.insert(id, place);
+        sampled.thread.set_credited(cpu_time(id).unwrap_or_default());
         if let Some(period) = self.period {
-            sampled.timer = timer(id, place, period);
-            self.refused += u64::from(sampled.timer.is_none());
+            let clock = self.clock(id, place, period);
+            self.refused += u64::from(clock.is_none());
+            self.sampled[place].clock = clock;
         }
+    }
+
+    /// A perf event where there can be one; else a timer.
+    fn clock(&mut self, id: i32, place: usize, period: Duration) -> Option<Clock> {
+        if !self.has_no_events {
+            match Event::new(id, place, first(period, id)) {
+                Ok(event) => return Some(Clock::Event(event)),
+                // The thread has ended, or the process has no descriptor left for this one.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EMFILE | libc::EINVAL)) => {}
+                Err(_) => self.has_no_events = true,
+            }
+        }
+        Timer::new(id, place, period).map(Clock::Timer)
     }
 
     fn remove(&mut self, id: i32) {
         let Some(place) = self.places.remove(&id) else { return };
         let sampled = &mut self.sampled[place];
-        if let Some(timer) = sampled.timer.take() {
-            // SAFETY: the timer is this process's, and deleted once.
-            unsafe { libc::timer_delete(timer) };
-        }
+        sampled.clock = None;
         // The last samples are read before the place is used again: `release`.
         sampled.id = 0;
     }
@@ -206,28 +243,26 @@ pub(super) fn name_of(id: i32) -> String {
     fs::read_to_string(format!("/proc/self/task/{id}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// A timer that sends a thread the signal after each period of its CPU time.
-fn timer(id: i32, place: usize, period: Duration) -> Option<libc::timer_t> {
-    // SAFETY: the structures are plain data; the calls read them and write the timer's id.
-    unsafe {
-        let mut event = std::mem::zeroed::<libc::sigevent>();
-        event.sigev_notify = libc::SIGEV_THREAD_ID;
-        event.sigev_signo = signal::number();
-        event.sigev_notify_thread_id = id;
-        event.sigev_value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(signal::value_of(place)) };
-        let mut timer = std::mem::zeroed::<libc::timer_t>();
-        if libc::timer_create(cpu_clock(id), &mut event, &mut timer) != 0 {
-            return None;
+impl Timer {
+    fn new(id: i32, place: usize, period: Duration) -> Option<Self> {
+        // SAFETY: the structures are plain data; the calls read them and write the timer's id.
+        unsafe {
+            let mut event = std::mem::zeroed::<libc::sigevent>();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = signal::number();
+            event.sigev_notify_thread_id = id;
+            event.sigev_value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(signal::value_of(place)) };
+            let mut timer = std::mem::zeroed::<libc::timer_t>();
+            if libc::timer_create(cpu_clock(id), &mut event, &mut timer) != 0 {
+                return None;
+            }
+            let timer = Self(timer);
+            let time = |time: Duration| libc::timespec {
+                tv_sec: time.as_secs() as libc::time_t,
+                tv_nsec: time.subsec_nanos() as libc::c_long,
+            };
+            let times = libc::itimerspec { it_interval: time(period), it_value: time(first(period, id)) };
+            (libc::timer_settime(timer.0, 0, &times, std::ptr::null_mut()) == 0).then_some(timer)
         }
-        let time = |time: Duration| libc::timespec {
-            tv_sec: time.as_secs() as libc::time_t,
-            tv_nsec: time.subsec_nanos() as libc::c_long,
-        };
-        let times = libc::itimerspec { it_interval: time(period), it_value: time(first(period, id)) };
-        if libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) != 0 {
-            libc::timer_delete(timer);
-            return None;
-        }
-        Some(timer)
     }
 }

@@ -48,6 +48,8 @@ pub struct Comparison {
     pub threshold_percent: f64,
     /// The metric that decides whether a method is slower.
     pub by: &'static str,
+    /// The modes of measurement of all runs, each once.
+    pub modes: Vec<String>,
     /// Changes of the whole program, in ms: `running`, `waiting`, `elapsed`, and `cpu` if known.
     pub program: IndexMap<&'static str, Change>,
     /// The methods, those with the largest change of the deciding metric first.
@@ -81,7 +83,7 @@ fn values(profiles: &[&Profile], method_of: &[Vec<usize>], methods: usize) -> Va
         for row in profile.rows(SortBy::Name) {
             let method = method_of.get(run).and_then(|of| of.get(row.function)).copied();
             let Some(of_method) = method.and_then(|method| values.get_mut(method)) else { continue };
-            for (metric, of_metric) in Metric::ALL.iter().zip(of_method) {
+            for (metric, of_metric) in Metric::ALL.iter().zip(of_method).filter(|(metric, _)| metric.is_of(profile.mode)) {
                 let sum = &mut of_metric[run];
                 *sum = match (*sum, metric.value(&row)) {
                     (Some(one), Some(other)) => Some(metric.fold()(one, other)),
@@ -119,13 +121,16 @@ impl Comparison {
             .enumerate()
             .map(|(index, (mut method, values))| {
                 let called = |side: &[Option<f64>]| side.iter().any(Option::is_some);
-                let (in_base, in_new) =
-                    values.first().map_or((false, false), |runs| (called(&runs[..base.len()]), called(&runs[base.len()..])));
+                let in_base = values.iter().any(|runs| called(&runs[..base.len()]));
+                let in_new = values.iter().any(|runs| called(&runs[base.len()..]));
                 for (metric, values) in Metric::ALL.iter().zip(values) {
                     // A method without calls has sums of zero; its time per call is not known.
                     let is_sum =
                         matches!(metric, Metric::SelfTime | Metric::Total | Metric::Waiting | Metric::Calls | Metric::Exceptions);
-                    values.iter_mut().filter(|value| is_sum && value.is_none()).for_each(|value| *value = Some(0.0));
+                    let is_zero =
+                        |value: &Option<f64>, profile: &Profile| is_sum && value.is_none() && metric.is_of(profile.mode);
+                    let missing = values.iter_mut().zip(&profiles).filter(|(value, profile)| is_zero(value, profile));
+                    missing.for_each(|(value, _)| *value = Some(0.0));
                     method.metrics.extend(compare(values, metric.unit()).map(|change| (metric.name(), change)));
                 }
                 let change = method.metric(options.by);
@@ -145,6 +150,9 @@ impl Comparison {
         let mut places: Vec<usize> = vec![usize::MAX; values.len()];
         changes.iter().enumerate().for_each(|(place, (index, _))| places[*index] = place);
         method_of.iter_mut().flatten().for_each(|method| *method = places.get(*method).copied().unwrap_or(usize::MAX));
+        let mut modes: Vec<String> = profiles.iter().map(|profile| format!("{:?}", profile.mode).to_lowercase()).collect();
+        modes.sort();
+        modes.dedup();
         let program = PROGRAM.iter().filter_map(|(name, value)| {
             let values: Vec<Option<f64>> = profiles.iter().map(|profile| value(profile)).collect();
             Some((*name, compare(&values, MetricUnit::Milliseconds)?))
@@ -155,6 +163,7 @@ impl Comparison {
             test,
             threshold_percent,
             by: options.by.name(),
+            modes,
             program: program.collect(),
             methods: changes.into_iter().map(|(_, method)| method).collect(),
             others: Vec::new(),

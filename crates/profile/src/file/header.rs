@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    model::{Clock, End, Mode},
+    model::{Clock, End, Mode, SampleLosses},
 };
 
 /// The fields of the header.
@@ -40,6 +40,7 @@ pub(crate) struct Header {
     pub(crate) counting_leave: f64,
     /// The smallest step of the clock in ticks; 0 if it was not measured.
     pub(crate) clock_step: f64,
+    pub(crate) sample_losses: SampleLosses,
     pub(crate) histogram_shift: u32,
     pub(crate) event_shift: u32,
     pub(crate) paused_ticks: i64,
@@ -86,7 +87,9 @@ impl Header {
         let size = at(layout::SIZE_AT).u32()? as usize;
         let (is_merged, processes) = (known.has(HeaderFlags::MERGED), at(layout::PROCESSES_AT).u64()?.max(1));
         // A header may be cut off before these.
-        let cost = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at).positive().unwrap_or_default();
+        let later = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at);
+        let cost = |at| later(at).positive().unwrap_or_default();
+        let number = |at| later(at).u64().unwrap_or_default();
         let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
         Ok(Self {
             // In the order of the file.
@@ -108,6 +111,11 @@ impl Header {
             counting: cost(layout::COUNTING_AT),
             counting_leave: cost(layout::COUNTING_LEAVE_AT),
             clock_step: cost(layout::CLOCK_STEP_AT),
+            sample_losses: SampleLosses {
+                lost: number(layout::LOST_SAMPLES_AT),
+                late: number(layout::LATE_SAMPLES_AT),
+                unsampled_threads: number(layout::UNSAMPLED_THREADS_AT),
+            },
             histogram_shift: at(layout::HISTOGRAM_SHIFT_AT).u32()?.min(63),
             event_shift: at(layout::EVENT_SHIFT_AT).u32()?.min(63),
             paused_ticks: at(layout::PAUSED_AT).i64()?.max(0),
@@ -168,6 +176,7 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) counting: f64,
     pub(crate) counting_leave: f64,
     pub(crate) clock_step: f64,
+    pub(crate) sample_losses: SampleLosses,
     pub(crate) clock: Timebase,
     pub(crate) cpu_ns: Option<i64>,
 }
@@ -212,6 +221,9 @@ impl MergedHeader<'_> {
             (layout::COUNTING_AT, self.counting.to_bits()),
             (layout::COUNTING_LEAVE_AT, self.counting_leave.to_bits()),
             (layout::CLOCK_STEP_AT, self.clock_step.to_bits()),
+            (layout::LOST_SAMPLES_AT, self.sample_losses.lost),
+            (layout::LATE_SAMPLES_AT, self.sample_losses.late),
+            (layout::UNSAMPLED_THREADS_AT, self.sample_losses.unsampled_threads),
             (layout::PAUSED_AT, self.paused as u64),
             (layout::CPU_AT, self.cpu_ns.unwrap_or(-1) as u64),
             (layout::PROCESSES_AT, self.processes),

@@ -264,6 +264,9 @@ impl Builder {
             (layout::END_AT, line.number("end")),
             (layout::PAUSED_AT, line.number("paused")),
             (layout::CPU_AT, line.number_or("cpu", -1)),
+            (layout::LOST_SAMPLES_AT, line.number("lost-samples")),
+            (layout::LATE_SAMPLES_AT, line.number("late-samples")),
+            (layout::UNSAMPLED_THREADS_AT, line.number("unsampled-threads")),
         ] {
             put(&mut header, at, value);
         }

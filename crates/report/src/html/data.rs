@@ -17,7 +17,10 @@ use super::{
     filter::Filter,
     functions::{Functions, Tables},
 };
-use crate::{compare::how, limits::limits};
+use crate::{
+    compare::{how, mixed},
+    limits::limits,
+};
 
 /// All data that the script gets.
 #[derive(Debug, Serialize)]
@@ -152,7 +155,7 @@ impl Data {
             mode: String::new(),
             ticks_per_second: 1_000_000_000,
             cpu_ms: None,
-            notes: vec![how(comparison)],
+            notes: [how(comparison)].into_iter().chain(mixed(comparison)).collect(),
             functions: functions.tables(),
             spans: vec![span],
             kept: None,
