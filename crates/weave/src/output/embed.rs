@@ -20,7 +20,7 @@ use ecma335::{
     tables::RowCounts,
 };
 use ilrewrite::{AssemblyName, MethodName, TokenProvider, TypeName};
-use little_endian::{BE, ByteOrder, LE};
+use little_endian::{ByteOrder, LE};
 use names::EMBEDDED_NAMESPACE;
 
 use super::local_sigs::LocalSigs;
@@ -409,5 +409,5 @@ const FRAMEWORK: [u64; 4] = [0xB77A_5C56_1934_E089, 0xB03F_5F7F_11D5_0A3A, 0xCC7
 
 fn is_framework(metadata: &Metadata<'_>, rid: Rid<AssemblyRef>) -> bool {
     let token = AssemblyName::referred(metadata, rid).map(|assembly| assembly.public_key_token);
-    token.is_some_and(|token| FRAMEWORK.iter().any(|known| *known == BE::read_u64(&token)))
+    token.is_some_and(|token| FRAMEWORK.iter().any(|known| known.to_be_bytes()[..] == token))
 }
