@@ -4,7 +4,7 @@
 use std::fs;
 
 use ecma335::{
-    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table,
+    Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table,
     image::Directory,
     schema::{Blob, Field, Implementation, ManifestResource, TypeDef, TypeDefOrRef},
 };

@@ -7,6 +7,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use little_endian::{ByteOrder, LE};
+
 use ecma335::{Image, Metadata};
 use names::is_hidden;
 use tests::{ilinst, root, sample, scratch};
@@ -61,7 +63,7 @@ fn spoil_heaps(file: &mut [u8], heaps: &[(usize, usize, Kind)]) {
                     bytes.chunks_exact_mut(2).enumerate().filter(|(_, unit)| unit[0].is_ascii_lowercase() && unit[1] == 0)
                 {
                     if number % 3 == 0 {
-                        unit.copy_from_slice(&(units[number / 3 % units.len()] as u16).to_le_bytes());
+                        LE::write_u16(unit, units[number / 3 % units.len()] as u16);
                     }
                 }
             }

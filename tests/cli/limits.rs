@@ -7,9 +7,11 @@ use std::{
     process::Command,
 };
 
+use little_endian::{ByteOrder, LE};
+
 use ecma335::{
-    ContainerWriter as _, FileOffset, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Segments, Table, Token,
-    debug::kind, image::DirectoryKind, schema::MethodDef,
+    FileOffset, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, Rid, Segments, Table, Token, debug::kind,
+    image::DirectoryKind, schema::MethodDef,
 };
 use flate2::{Compression, write::DeflateEncoder};
 use tests::{ilinst, said, sample, scratch};
@@ -31,7 +33,7 @@ fn read(path: &Path) -> Vec<u8> {
 }
 
 fn put(bytes: &mut [u8], at: usize, number: usize) {
-    bytes[at..at + 4].copy_from_slice(&u32::try_from(number).expect("it fits").to_le_bytes());
+    LE::write_u32(&mut bytes[at..], u32::try_from(number).expect("it fits"));
 }
 
 #[test]

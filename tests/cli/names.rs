@@ -8,7 +8,7 @@ use std::{
 };
 
 use ecma335::{
-    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table, Token,
+    Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table, Token,
     schema::{MethodDef, NestedClass, ResolutionScope, TypeDef, TypeDefOrRef, TypeRef},
 };
 use tests::{ilinst, in_parallel, is_full, sample, scratch};

@@ -13,6 +13,7 @@ use std::{
     process::Command,
 };
 
+use little_endian::PutNumbers;
 use profile_format::{CallFlags, CallRecordKind, ChunkKind, DescriptionKind, TypeShape, ValueKind, calls};
 use tests::{ilinst, require, said, scratch};
 
@@ -54,7 +55,7 @@ fn grows_with(name: &str, profile: impl Fn(u32) -> Vec<u8>, commands: &[&[&str]]
 }
 
 fn text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u32).to_le_bytes());
+    out.put_u32(text.len() as u32);
     out.extend(text.as_bytes());
 }
 
@@ -66,7 +67,7 @@ fn description(kind: DescriptionKind, body: &[u8]) -> Vec<u8> {
 fn signature(parameters: u32) -> Vec<u8> {
     let mut body = [&1_u32.to_le_bytes()[..], &7_u64.to_le_bytes(), &0x0600_0001_u32.to_le_bytes()].concat();
     ["app.dll", "App.Program.Run", "void", ""].iter().for_each(|name| text(&mut body, name));
-    body.extend(parameters.to_le_bytes());
+    body.put_u32(parameters);
     for parameter in 1..=parameters {
         body.push(1);
         text(&mut body, "T");
@@ -79,9 +80,9 @@ fn signature(parameters: u32) -> Vec<u8> {
 fn members(count: u32) -> Vec<u8> {
     let mut body = [&5_u32.to_le_bytes()[..], &[TypeShape::Enum.number()]].concat();
     text(&mut body, "App.T");
-    body.extend(count.to_le_bytes());
+    body.put_u32(count);
     for member in 0..count {
-        body.extend(i64::from(member).to_le_bytes());
+        body.put_i64(member.into());
         text(&mut body, &format!("M{member}"));
     }
     description(DescriptionKind::Type, &body)

@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use little_endian::NumbersAt;
+
 use ecma335::{
     Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     attribute::{AttributeTypes, AttributeValue},
@@ -243,7 +245,7 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
     let shift = moved(new_image).wrapping_sub(moved(image));
     let (before, after) = (win32(image), win32(new_image));
     let is_same = |(before, after): (&[u8], &[u8])| {
-        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
+        let word = |bytes: &[u8]| bytes.u32_at(0).unwrap_or(0);
         before == after || word(after).wrapping_sub(word(before)) == shift
     };
     if before.len() != after.len() || !before.chunks(4).zip(after.chunks(4)).all(is_same) {
@@ -254,7 +256,7 @@ fn compare_data(image: &Image<'_>, old: &Metadata<'_>, new_image: &Image<'_>, ne
         | if image.precompiled().is_some() { cli_flags::IL_ONLY | cli_flags::IL_LIBRARY } else { 0 };
     if flags & !may_change != new_flags & !may_change
         || image.cli_header().entry_point != new_image.cli_header().entry_point
-        || image.cli_header().runtime_version != new_image.cli_header().runtime_version
+        || image.cli_header().runtime_version() != new_image.cli_header().runtime_version()
         || (image.machine() != new_image.machine() && image.precompiled().is_none())
         || image.is_pe32_plus() != new_image.is_pe32_plus()
         || image.subsystem() != new_image.subsystem()

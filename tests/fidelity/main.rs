@@ -8,6 +8,8 @@ use std::{
     process::Command,
 };
 
+use little_endian::{ByteOrder, LE};
+
 use ecma335::{
     Image, Metadata, Rid, Table, Token,
     schema::{AssemblyRef, CustomAttribute, MemberRef, MethodDef, StandAloneSig, TypeRef},
@@ -268,7 +270,7 @@ fn a_row_that_leads_anywhere_is_no_fault() {
     let (mut woven, mut rest) = (0, 0);
     for rva in (1..image.size_of_headers()).chain((1..end).step_by(92)) {
         let mut bytes = image.bytes().to_vec();
-        bytes[at..at + 4].copy_from_slice(&rva.to_le_bytes());
+        LE::write_u32(&mut bytes[at..], rva);
         let Ok(damaged) = Image::parse(&bytes) else { continue };
         let metadata = Metadata::parse(damaged.metadata().expect("it is where it was")).expect("it can be read");
         for keep_layout in [false, true] {

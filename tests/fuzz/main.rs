@@ -1,5 +1,5 @@
 //! Damaged input, the same in every run. The tool never panics, hangs, takes memory that the file only claims to need, or breaks
-//! a property of `crates/fuzz-harness`.
+//! a property of `fuzz/harness`.
 //!
 //! `cargo xtask fuzz` runs more inputs. Variables control the tests: `ILINST_FUZZ_INPUTS` is the number of inputs.
 //! `ILINST_FUZZ_PART` is the part of this process (`2/3`: the third of three). `ILINST_FUZZ_REPORT` is the file that gets a line

@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use little_endian::{ByteOrder, LE};
+
 use regex::Regex;
 use tests::{ilinst, said};
 
@@ -57,7 +59,7 @@ pub(super) fn copied(file: &Path, scratch: &Path) -> PathBuf {
     let copy = scratch.join("copy").join(file.file_name().expect("a file has a name"));
     let mut bytes = fs::read(file).expect("it can be read");
     // II.25.2.1, II.25.2.3.3: the debug directory is the seventh of the optional header's.
-    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("these are four bytes")) as usize;
+    let number = |at: usize| LE::read_u32(&bytes[at..]) as usize;
     let optional_header = number(0x3C) + 24;
     let is_pe32_plus = bytes[optional_header..].starts_with(&[0x0B, 0x02]);
     let debug = optional_header + if is_pe32_plus { 160 } else { 144 };

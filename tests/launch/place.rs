@@ -2,6 +2,7 @@
 
 use std::{fs, io::Write as _, os::unix::fs::symlink, path::Path, process::Stdio};
 
+use little_endian::{ByteOrder, LE};
 use tests::{Runtime, require, said, sample};
 
 use crate::{App, Work, ended, output, signal, tree};
@@ -206,7 +207,7 @@ fn a_native_host_is_run_from_the_copy() {
     let bundle = work.folder.join("bundle");
     let mut bytes = fs::read(&template).expect("it can be read");
     let found = bytes.windows(4).position(|window| window == [0x8b, 0x12, 0x02, 0xb9]).expect("the signature");
-    bytes[found - 8..found].copy_from_slice(&4096_u64.to_le_bytes());
+    LE::write_u64(&mut bytes[found - 8..], 4096);
     fs::write(&bundle, bytes).expect("it can be written");
     let (_, errors, code) = said(&output(&mut work.run(&[], &dotnet.host(&bundle, &work.folder))));
     assert_eq!(code, Some(3));

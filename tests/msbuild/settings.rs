@@ -3,6 +3,7 @@
 
 use std::{fs, path::PathBuf};
 
+use little_endian::{ByteOrder, LE};
 use tests::{ilinst, packages::VERSION, root, said};
 
 use crate::dotnet::Dotnet;
@@ -80,7 +81,7 @@ fn resources(word: &str) -> String {
 
 /// The public key of a pair, as attributes name it: in hex, with the header of an assembly's key (II.6.2.1.3).
 fn public_key(pair: &[u8]) -> String {
-    let size = u32::from_le_bytes(*pair[12..].first_chunk().expect("it has a size")) as usize / 8;
+    let size = LE::read_u32(&pair[12..]) as usize / 8;
     let public = [b"\x06\x02\0\0\0\x24\0\0RSA1", &pair[12..20 + size]].concat();
     let key = [b"\0\x24\0\0\x04\x80\0\0", &(public.len() as u32).to_le_bytes()[..], &public].concat();
     key.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -7,6 +7,8 @@ use std::{
     process::Command,
 };
 
+use little_endian::{ByteOrder, LE};
+
 use tests::{fetched, ilinst, instrument, profile_in, said, scratch};
 
 #[test]
@@ -127,7 +129,7 @@ impl Bundle {
             put(file.kind.into(), 1);
             put_text(&file.path, &mut put);
         }
-        bytes[self.place..self.place + 8].copy_from_slice(&header.to_le_bytes());
+        LE::write_u64(&mut bytes[self.place..], header);
         fs::write(path, bytes).expect("it can be written");
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it can be made to run");
     }

@@ -1,5 +1,7 @@
 //! Assemblies in Webcil containers, as the SDK packs them for browsers.
 
+use little_endian::{ByteOrder, LE, PutNumbers};
+
 /// The size of a Webcil header, and of a section's in it.
 const HEADER: usize = 28;
 const SECTION: usize = 16;
@@ -11,7 +13,7 @@ pub(crate) fn to_webcil(assembly: &[u8], like: &[u8]) -> Vec<u8> {
     let payload = payload(assembly);
     let pack = |padding: usize| {
         let mut data = vec![2, 1, 4 + padding as u8];
-        data.extend((payload.len() as u32).to_le_bytes());
+        data.put_u32(payload.len() as u32);
         data.extend(vec![0; padding]);
         data.push(1);
         put_leb(payload.len(), &mut data);
@@ -29,8 +31,8 @@ pub(crate) fn to_webcil(assembly: &[u8], like: &[u8]) -> Vec<u8> {
 
 /// Returns the assembly without the headers of PE: those of Webcil, and the sections.
 fn payload(assembly: &[u8]) -> Vec<u8> {
-    let u16_at = |at: usize| u16::from_le_bytes(assembly[at..at + 2].try_into().expect("two bytes"));
-    let u32_at = |at: usize| u32::from_le_bytes(assembly[at..at + 4].try_into().expect("four bytes"));
+    let u16_at = |at: usize| LE::read_u16(&assembly[at..]);
+    let u32_at = |at: usize| LE::read_u32(&assembly[at..]);
     let optional = u32_at(0x3c) as usize + 24;
     let directories = optional + if u16_at(optional) == 0x20b { 112 } else { 96 };
     let (cli, debug) = (directories + 14 * 8, directories + 6 * 8);
@@ -38,13 +40,13 @@ fn payload(assembly: &[u8]) -> Vec<u8> {
     let table = optional + usize::from(u16_at(optional - 4));
     let mut payload = b"WbIL".to_vec();
     payload.extend([0, 0, 0, 0, count as u8, 0, 0, 0]);
-    [cli, cli + 4, debug, debug + 4].iter().for_each(|at| payload.extend(u32_at(*at).to_le_bytes()));
+    [cli, cli + 4, debug, debug + 4].iter().for_each(|at| payload.put_u32(u32_at(*at)));
     assert_eq!(payload.len(), HEADER);
     let sections: Vec<[u32; 4]> =
         (0..count).map(|index| [8, 12, 16, 20].map(|field| u32_at(table + index * 40 + field))).collect();
     let mut at = HEADER + count * SECTION;
     for [size, address, raw_size, _] in &sections {
-        [*size, *address, *raw_size, at as u32].iter().for_each(|field| payload.extend(field.to_le_bytes()));
+        [*size, *address, *raw_size, at as u32].iter().for_each(|field| payload.put_u32(*field));
         at += *raw_size as usize;
     }
     sections.iter().for_each(|[_, _, size, from]| payload.extend(&assembly[*from as usize..][..*size as usize]));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ecma335::{Image, Metadata, MethodBody, OpCode, Rid, Rva, Token, body::Clause, body::ClauseKind, schema::MethodDef};
+use little_endian::{ByteOrder, LE};
 use tests::{sample, set_cell};
 
 use crate::{PEDANTIC, read, verify_bytes};
@@ -112,7 +113,7 @@ fn tiny() -> MethodBody<'static> {
 
 /// Returns the file with another body for a method, at the end of its last section.
 fn put_body(bytes: &[u8], rid: u32, body: &MethodBody<'_>) -> Vec<u8> {
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize;
+    let word = |at: usize| LE::read_u32(&bytes[at..]) as usize;
     let header = word(0x3C);
     let count = usize::from(bytes[header + 6]);
     let last = header + 24 + (word(header + 20) & 0xFFFF) + (count - 1) * 40;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use little_endian::NumbersAt;
 use serde_json::Value;
 
 use crate::{
@@ -161,8 +162,7 @@ fn export(folder: &Path, runs: &[PathBuf], count: usize) -> Result<Exported> {
 }
 
 fn number_at(bytes: &[u8], at: usize) -> Result<u64> {
-    let bytes = bytes.get(at..at + 8).context("the profile is short")?;
-    Ok(u64::from_le_bytes(bytes.try_into()?))
+    bytes.u64_at(at).context("the profile is short")
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<()> {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use little_endian::NumbersAt;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -180,7 +181,7 @@ fn build_assembled(toolchain: &Toolchain, sample: &str, output: &Path) -> Result
 /// Makes an assembly reproducible, since ilasm writes the time and a random MVID. The time becomes zero, and the MVID becomes the
 /// hash of the rest.
 fn settle(bytes: &mut [u8]) -> Option<()> {
-    let word = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
+    let word = |bytes: &[u8], at: usize| bytes.u32_at(at).map(|number| number as usize);
     let pe_header = word(bytes, 0x3c)?;
     bytes.get_mut(pe_header + 8..pe_header + 12)?.fill(0);
     // II.24.2.1: headers of streams follow the root, each an offset, a size and a name.

@@ -19,7 +19,7 @@ use crate::{
     process::forked,
     rewrite::{at_load, attached},
     sampler, start,
-    values::{capture, described},
+    values::{capture, classes, described},
 };
 
 static FACTORY: Object<5> = Object(&FACTORY_TABLE);
@@ -233,7 +233,7 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
         at_load::forget_module(module);
         attached::allow_unload();
         sampler::forget(module);
-        capture::forget_classes();
+        classes::forget_classes();
         S_OK
     })
 }

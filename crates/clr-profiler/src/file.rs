@@ -18,6 +18,7 @@ use std::{
     },
 };
 
+use little_endian::{ByteOrder, LE, PutNumbers};
 use memmap2::{MmapMut, MmapOptions};
 pub(crate) use profile_format::ChunkKind;
 use profile_format::{
@@ -231,27 +232,34 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 }
 
 fn fill(header: &mut [u8], start: &Start<'_>) {
-    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    put(layout::VERSION_AT, &layout::VERSION.to_le_bytes());
-    put(layout::PID_AT, &std::process::id().to_le_bytes());
-    put(layout::POINTER_SIZE_AT, &(size_of::<usize>() as u32).to_le_bytes());
-    put(layout::SIZE_AT, &(BLOCK as u32).to_le_bytes());
-    put(layout::TICKS_PER_SECOND_AT, &start.ticks_per_second.to_le_bytes());
-    put(layout::START_AT, &start.now.to_le_bytes());
-    put(layout::END_AT, &start.now.to_le_bytes());
-    put(layout::TIME_AT, &(UNIX_EPOCH + (time.as_nanos() / 100) as u64).to_le_bytes());
-    put(layout::MAX_NODES_AT, &start.max_nodes.to_le_bytes());
-    put(layout::HISTOGRAM_SHIFT_AT, &start.histogram_shift.to_le_bytes());
-    put(layout::CPU_AT, &(-1_i64).to_le_bytes());
+    for (at, number) in [
+        (layout::VERSION_AT, layout::VERSION),
+        (layout::PID_AT, std::process::id()),
+        (layout::POINTER_SIZE_AT, size_of::<usize>() as u32),
+        (layout::SIZE_AT, BLOCK as u32),
+        (layout::MAX_NODES_AT, start.max_nodes),
+        (layout::HISTOGRAM_SHIFT_AT, start.histogram_shift),
+    ] {
+        LE::write_u32(&mut header[at..], number);
+    }
+    for (at, number) in [
+        (layout::TICKS_PER_SECOND_AT, start.ticks_per_second),
+        (layout::START_AT, start.now.cast_unsigned()),
+        (layout::END_AT, start.now.cast_unsigned()),
+        (layout::TIME_AT, UNIX_EPOCH + (time.as_nanos() / 100) as u64),
+        (layout::CPU_AT, (-1_i64).cast_unsigned()),
+        (layout::MAGIC_AT, layout::MAGIC),
+    ] {
+        LE::write_u64(&mut header[at..], number);
+    }
     let mut at = layout::STRINGS_AT;
     for text in start.strings {
         let text = cut(text, MAX_HEADER_STRING);
-        put(at, &(text.len() as u32).to_le_bytes());
-        put(at + 4, text.as_bytes());
+        LE::write_u32(&mut header[at..], text.len() as u32);
+        header[at + 4..][..text.len()].copy_from_slice(text.as_bytes());
         at += 4 + text.len();
     }
-    put(layout::MAGIC_AT, &layout::MAGIC.to_le_bytes());
 }
 
 /// A chunk, zeroed after its header, with this number of used bytes.
@@ -302,7 +310,7 @@ pub(crate) fn write_name(kind: NameKind, about: &[u8], strings: &[&str]) {
 
 pub(crate) fn put_string(to: &mut Vec<u8>, text: &str) {
     let text = cut(text, MAX_STRING);
-    to.extend((text.len() as u32).to_le_bytes());
+    to.put_u32(text.len() as u32);
     to.extend(text.as_bytes());
 }
 

@@ -7,7 +7,7 @@
 
 mod calls;
 pub(crate) mod capture;
-mod classes;
+pub(crate) mod classes;
 pub(crate) mod described;
 mod layouts;
 mod record;

@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
+use ecma335::{FileKind, is_named_as_assembly};
 use ecma335::{
-    Image, Metadata,
+    Metadata,
     schema::{MethodDef, TypeDef},
 };
 use instrument::{BundledFile, Input, NativeProgram, TRACKER, TRACKER_FILE, browser, bundled_files, deps_json};
@@ -110,13 +112,13 @@ impl Folder {
     }
 
     fn look_at(&mut self, path: &Path) {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
-        let is_host = matches!(&*extension, "" | "exe") && fs::metadata(path).is_ok_and(|file| file.len() >= SMALLEST_HOST);
-        if !is_host && extension != "dll" && extension != "exe" {
+        let may_be_host = path.extension().is_none_or(OsStr::is_empty) || FileKind::by_name(path) == Some(FileKind::Program);
+        let is_host = may_be_host && fs::metadata(path).is_ok_and(|file| file.len() >= SMALLEST_HOST);
+        if !is_host && !is_named_as_assembly(path) {
             return;
         }
         let Ok(bytes) = Input::open(path) else { return };
-        let Some((_, metadata)) = assembly(&bytes) else {
+        let Ok((_, metadata)) = ecma335::open(&bytes) else {
             match NativeProgram::find(&bytes).filter(|_| is_host) {
                 Some(NativeProgram::SingleFile) => self.look_into_bundle(path, &bundled_files(&bytes)),
                 Some(NativeProgram::Aot) if has_tracker_compiled_in(&bytes) => self.native.push(path.to_owned()),
@@ -147,9 +149,9 @@ impl Folder {
     /// A program in one file runs what is in it.
     fn look_into_bundle(&mut self, path: &Path, files: &[BundledFile<'_>]) {
         let name = |file: &BundledFile<'_>| file.path.rsplit('/').next().unwrap_or_default().to_owned();
-        let found = files.iter().filter(|file| file.path.ends_with(".dll") || file.path.ends_with(".exe")).filter_map(|file| {
+        let found = files.iter().filter(|file| is_named_as_assembly(file.path.as_ref())).filter_map(|file| {
             let bytes = file.read()?;
-            let (_, metadata) = assembly(&bytes)?;
+            let (_, metadata) = ecma335::open(&bytes).ok()?;
             Mark::read(&metadata).map(|mark| woven(path, &metadata, &mark))
         });
         let mut found: Vec<WovenFile> = found.collect();
@@ -259,7 +261,7 @@ fn has_tracker_compiled_in(bytes: &[u8]) -> bool {
 /// Whether a file is our tracker after publishing, which fits what was published with it: compiled to ReadyToRun, or, where the
 /// program has a .NET of its own, trimmed. Compiling keeps the MVID; trimming gives a new one, and only takes members away.
 fn is_published_tracker(found: &[u8], may_be_trimmed: bool) -> bool {
-    let (Some((image, found)), Some((_, own))) = (assembly(found), assembly(TRACKER)) else { return false };
+    let (Ok((image, found)), Ok((_, own))) = (ecma335::open(found), ecma335::open(TRACKER)) else { return false };
     let is_compiled = image.precompiled().is_some() && found.mvid().ok() == own.mvid().ok();
     let is_trimmed = || {
         let (rest, all) = (members(&found), members(&own));
@@ -277,13 +279,6 @@ fn members(metadata: &Metadata<'_>) -> BTreeSet<(String, String)> {
     });
     let name = |method| metadata.row::<MethodDef>(method).and_then(|row| metadata.name(row.name)).unwrap_or_default();
     methods.map(|(owner, method)| (owner, name(method))).collect()
-}
-
-/// The headers and the metadata of an assembly; none of what is no assembly, or a damaged one.
-pub(crate) fn assembly(bytes: &[u8]) -> Option<(Image<'_>, Metadata<'_>)> {
-    let image = Image::parse(bytes).ok()?;
-    let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
-    Some((image, metadata))
 }
 
 /// The files of a folder; of those in it too, if that is wanted. Links are not followed.

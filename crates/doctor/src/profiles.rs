@@ -12,7 +12,7 @@ use report::{losses, missing_names};
 
 use crate::{
     finding::{Code, Finding},
-    folder::{Folder, assembly},
+    folder::Folder,
 };
 
 /// Trackers that may not write where they are asked to write into a folder of this name below the temporary one.
@@ -93,7 +93,7 @@ pub fn of_profile(path: &Path, profile: &Profile, folder: Option<&Folder>) -> Ve
 /// Whether method ids of the woven file at a path begin with this.
 fn has_key(path: &Path, key: u64) -> bool {
     let Ok(bytes) = Input::open(path) else { return false };
-    assembly(&bytes).is_some_and(|(_, metadata)| Mark::read_all(&metadata).any(|mark| mark.module_key == key))
+    ecma335::open(&bytes).is_ok_and(|(_, metadata)| Mark::read_all(&metadata).any(|mark| mark.module_key == key))
 }
 
 fn folder_name(path: &Path) -> Option<String> {

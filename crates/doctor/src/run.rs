@@ -14,9 +14,11 @@ use std::{
 use launch::{Running, Signals, Temporary};
 use sha2::{Digest as _, Sha256};
 
+use ecma335::is_named_as_assembly;
+
 use crate::{
     finding::{Code, Finding},
-    folder::{Folder, WovenFile, assembly},
+    folder::{Folder, WovenFile},
     opened::Opened,
 };
 
@@ -149,7 +151,7 @@ pub fn of_run(run: &Run, folder: &Folder) -> Vec<Finding> {
 fn identity(path: &Path) -> String {
     let Ok(bytes) = fs::read(path) else { return "it is gone by now".into() };
     let hash = hex::encode(Sha256::digest(&bytes));
-    let is_woven = assembly(&bytes).is_some_and(|(_, metadata)| names::Mark::read(&metadata).is_some());
+    let is_woven = ecma335::open(&bytes).is_ok_and(|(_, metadata)| names::Mark::read(&metadata).is_some());
     let kind = if is_woven { "instrumented" } else { "not instrumented" };
     format!("{kind}, SHA-256 {}...", hash.get(..SHORT_HASH).unwrap_or(&hash))
 }
@@ -158,8 +160,7 @@ fn identity(path: &Path) -> String {
 fn look(pid: u32, loaded: &mut BTreeSet<PathBuf>) {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let paths = maps.lines().filter_map(|line| line.find('/').and_then(|at| line.get(at..))).map(Path::new);
-    let is_assembly = |path: &&Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
-    for path in paths.filter(is_assembly) {
+    for path in paths.filter(|path| is_named_as_assembly(path)) {
         if !loaded.contains(path) {
             loaded.insert(path.to_owned());
         }

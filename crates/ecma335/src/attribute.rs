@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use little_endian::PutNumbers;
+
 use crate::{
     cursor::{Cursor, put_compressed_u32},
     element::ElementType,
@@ -108,9 +110,9 @@ impl AttributeValue {
 
     /// Appends the blob's bytes.
     pub fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&PROLOG.to_le_bytes());
+        out.put_u16(PROLOG);
         self.fixed.iter().for_each(|argument| argument.write(out));
-        out.extend_from_slice(&(self.named.len() as u16).to_le_bytes());
+        out.put_u16(self.named.len() as u16);
         for named in &self.named {
             out.push(if named.is_property { ElementType::Property } else { ElementType::Field } as u8);
             named.argument_type.write(out);
@@ -252,14 +254,14 @@ impl Argument {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(value) => out.push((*value).into()),
-            Self::Char(value) => out.extend_from_slice(&value.to_le_bytes()),
+            Self::Char(value) => out.put_u16(*value),
             Self::Integer(element, value) => out.extend_from_slice(&value.to_le_bytes()[..integer_size(*element)]),
-            Self::R4(value) => out.extend_from_slice(&value.to_le_bytes()),
-            Self::R8(value) => out.extend_from_slice(&value.to_le_bytes()),
+            Self::R4(value) => out.put_f32(*value),
+            Self::R8(value) => out.put_f64(*value),
             Self::String(text) | Self::Type(text) => put_string(out, text.as_deref()),
-            Self::Array(None) => out.extend_from_slice(&NULL_ARRAY.to_le_bytes()),
+            Self::Array(None) => out.put_u32(NULL_ARRAY),
             Self::Array(Some(items)) => {
-                out.extend_from_slice(&(items.len() as u32).to_le_bytes());
+                out.put_u32(items.len() as u32);
                 items.iter().for_each(|item| item.write(out));
             }
             Self::Object(own, value) => {

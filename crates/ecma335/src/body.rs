@@ -1,5 +1,7 @@
 //! Method bodies (II.25.4): tiny and fat headers, IL, exception clauses; and decoding of instructions (III).
 
+use little_endian::{ByteOrder, LE, NumbersAt, PutNumbers};
+
 use crate::{
     cursor::{Cursor, pad_to},
     error::{Error, ErrorKind, Result, malformed},
@@ -99,8 +101,7 @@ impl<'a> MethodBody<'a> {
 
     /// The token of the locals' signature in the header of a fat body, given the body's first bytes.
     pub fn local_var_sig_of(bytes: &[u8]) -> Option<Token> {
-        let token = bytes.get(Self::LOCAL_VAR_SIG_AT..)?.first_chunk().filter(|_| Self::is_fat(bytes))?;
-        Some(Token(u32::from_le_bytes(*token)))
+        Self::is_fat(bytes).then(|| bytes.u32_at(Self::LOCAL_VAR_SIG_AT).map(Token))?
     }
 
     fn read(cursor: &mut Cursor<'a>, mut clauses: Vec<Clause>) -> Result<Self> {
@@ -160,10 +161,10 @@ impl<'a> MethodBody<'a> {
         if self.init_locals {
             flags |= header::INIT_LOCALS;
         }
-        out.extend_from_slice(&flags.to_le_bytes());
-        out.extend_from_slice(&self.max_stack.to_le_bytes());
-        out.extend_from_slice(&(self.il.len() as u32).to_le_bytes());
-        out.extend_from_slice(&self.local_var_sig.0.to_le_bytes());
+        out.put_u16(flags);
+        out.put_u16(self.max_stack);
+        out.put_u32(self.il.len() as u32);
+        out.put_u32(self.local_var_sig.0);
         out.extend_from_slice(self.il);
         write_clauses(&self.clauses, out);
         start
@@ -242,7 +243,7 @@ fn write_clauses(clauses: &[Clause], out: &mut Vec<u8>) {
     } else {
         (section::EH_TABLE | section::FAT, clauses.len() * 24 + 4)
     };
-    out.extend_from_slice(&((size as u32) << 8 | u32::from(kind)).to_le_bytes());
+    out.put_u32((size as u32) << 8 | u32::from(kind));
     for clause in clauses {
         let (flags, class_or_filter) = match clause.kind {
             ClauseKind::Catch(class) => (0_u32, class.0),
@@ -258,7 +259,7 @@ fn write_clauses(clauses: &[Clause], out: &mut Vec<u8>) {
         field(clause.try_length, 1);
         field(clause.handler_offset, 2);
         field(clause.handler_length, 1);
-        out.extend_from_slice(&class_or_filter.to_le_bytes());
+        out.put_u32(class_or_filter);
     }
 }
 
@@ -292,7 +293,7 @@ impl Instruction<'_> {
         match *self.operand {
             [] => 0,
             [a] => u64::from(a),
-            [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+            [_, _, _, _] => LE::read_u32(self.operand).into(),
             _ => self.operand.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte)),
         }
     }
@@ -354,9 +355,9 @@ impl<'a> Instructions<'a> {
         let rest = rest.get(usize::from(info.size)..).unwrap_or_default();
         let mut length = usize::from(info.operand_size);
         if info.operand == Operand::Switch
-            && let [a, b, c, d, ..] = *rest
+            && let Some(count) = rest.u32_at(0)
         {
-            length = (u32::from_le_bytes([a, b, c, d]) as usize).saturating_mul(4).saturating_add(4);
+            length = (count as usize).saturating_mul(4).saturating_add(4);
         }
         match rest.get(..length) {
             Some(operand) => Ok(Instruction { offset: self.position as u32, info, operand }),

@@ -4,6 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
+use little_endian::{ByteOrder, LE, PutNumbers};
 
 use crate::{
     dangling::Growth,
@@ -324,7 +325,7 @@ fn patch_rvas(rvas: &[u32], row_size: usize, rows: &mut Cow<'_, [u8]>) {
         return;
     }
     for (row, rva) in rows.to_mut().chunks_exact_mut(row_size.max(4)).zip(rvas).filter(|(_, rva)| **rva != 0) {
-        row[..4].copy_from_slice(&rva.to_le_bytes());
+        LE::write_u32(row, *rva);
     }
 }
 
@@ -350,20 +351,20 @@ fn write_root<'a>(metadata: &Metadata<'a>, streams: Vec<(&[u8], Segments<'a>)>) 
     let header_size = 16 + metadata.version.len() + 4 + streams.iter().map(|(name, _)| 8 + padded_name(name)).sum::<usize>();
     let input = metadata.root.rest();
     let mut header = Vec::with_capacity(header_size);
-    header.extend_from_slice(&SIGNATURE.to_le_bytes());
+    header.put_u32(SIGNATURE);
     header.extend_from_slice(input.get(4..12).unwrap_or(&[1, 0, 1, 0, 0, 0, 0, 0]));
-    header.extend_from_slice(&(metadata.version.len() as u32).to_le_bytes());
+    header.put_u32(metadata.version.len() as u32);
     header.extend_from_slice(metadata.version);
     let flags = input.get(16 + metadata.version.len()..).and_then(|rest| rest.get(..2)).unwrap_or(&[0, 0]);
     header.extend_from_slice(flags);
-    header.extend_from_slice(&count.to_le_bytes());
+    header.put_u16(count);
     let mut offset = header_size;
     for (name, segments) in &streams {
         // A stream without additions keeps its exact size. Padding would turn reads past its end into zeros.
         let size = segments.len();
         let number = |value: usize| u32::try_from(value).map_err(|_| Error::new(ErrorKind::Limit("metadata of 2^32 bytes")));
-        header.extend_from_slice(&number(offset)?.to_le_bytes());
-        header.extend_from_slice(&number(size)?.to_le_bytes());
+        header.put_u32(number(offset)?);
+        header.put_u32(number(size)?);
         header.extend_from_slice(name);
         header.resize(header.len() + padded_name(name) - name.len(), 0);
         offset += size.next_multiple_of(4);

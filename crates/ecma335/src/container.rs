@@ -1,83 +1,73 @@
-//! Containers of metadata and method bodies: an image in a file, or one mapped by a loader. RVAs mean the same in
-//! both. Each container finds their bytes in its own way.
+//! Opens a module, whatever contains it: a PE file, or an image mapped by a loader. RVAs mean the same in both, and
+//! [`Image`] finds their bytes. A further container, such as Webcil, is opened here too.
 
-use crate::{
-    builder::MetadataBuilder,
-    cursor::Cursor,
-    error::Result,
-    image::{Image, Mapping},
-    output::OutputFile,
-    segments::Segments,
-    token::Rva,
-};
+use std::path::{Path, PathBuf};
 
-/// Maps RVAs to bytes.
-pub trait Container<'a>: Sync {
-    /// The contiguous bytes from an RVA on.
-    ///
-    /// # Errors
-    /// If the RVA lies outside of the container.
-    fn cursor_at(&self, rva: Rva) -> Result<Cursor<'a>>;
+use crate::{error::Result, image::Image, metadata::Metadata};
 
-    /// The metadata root (II.24.2.1).
-    ///
-    /// # Errors
-    /// If it lies outside of the container.
-    fn metadata(&self) -> Result<Cursor<'a>>;
+/// Opens the module in a file.
+///
+/// # Errors
+/// If the bytes are in no known container, or the headers or the metadata are damaged.
+pub fn open(bytes: &[u8]) -> Result<(Image<'_>, Metadata<'_>)> {
+    with_metadata(Image::parse(bytes)?)
 }
 
-/// Writes a container back to a file, with new metadata and new bodies.
-pub trait ContainerWriter<'a>: Sized {
-    /// The RVA of the first new body.
-    ///
-    /// # Errors
-    /// If no address is left for it.
-    fn code_rva(&self) -> Result<Rva>;
-
-    /// The file offset of the first new body.
-    ///
-    /// # Errors
-    /// If the headers break the format.
-    fn code_offset(&self) -> Result<usize>;
-
-    /// The whole file. `code` holds the new bodies.
-    ///
-    /// # Errors
-    /// If the headers break the format, or the output exceeds a limit of it.
-    fn finish(self, code: Segments<'a>, builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>>;
+/// Opens a module that a loader has mapped, from its load address to its end. It cannot be written back to a file.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_loaded(bytes: &[u8]) -> Result<(Image<'_>, Metadata<'_>)> {
+    with_metadata(Image::parse_loaded(bytes)?)
 }
 
-/// A PE file.
-impl<'a> Container<'a> for Image<'a> {
-    fn cursor_at(&self, rva: Rva) -> Result<Cursor<'a>> {
-        Image::cursor_at(self, rva)
+fn with_metadata(image: Image<'_>) -> Result<(Image<'_>, Metadata<'_>)> {
+    let metadata = Metadata::parse(image.metadata()?)?;
+    Ok((image, metadata))
+}
+
+/// The kind of a module that the name of its file ends with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// `.dll`
+    Library,
+    /// `.exe`
+    Program,
+    /// `.netmodule`: a module of an assembly other than its main one (II.6.1).
+    Module,
+}
+
+impl FileKind {
+    const ALL: [Self; 3] = [Self::Library, Self::Program, Self::Module];
+    const ASSEMBLIES: [Self; 2] = [Self::Library, Self::Program];
+
+    /// The ending, without its dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Library => "dll",
+            Self::Program => "exe",
+            Self::Module => "netmodule",
+        }
     }
 
-    fn metadata(&self) -> Result<Cursor<'a>> {
-        Image::metadata(self)
+    /// The kind that a path ends with, in upper or lower case.
+    pub fn by_name(path: &Path) -> Option<Self> {
+        let extension = path.extension()?;
+        Self::ALL.into_iter().find(|kind| extension.eq_ignore_ascii_case(kind.extension()))
     }
-}
 
-/// An image mapped by a loader: its headers first, then each section at its RVA. It cannot be written back to a file.
-#[derive(Clone, Debug)]
-pub struct LoadedImage<'a>(Image<'a>);
-
-impl<'a> LoadedImage<'a> {
-    /// Reads the headers of an image in memory, from its load address to its end.
-    ///
-    /// # Errors
-    /// If the bytes are no PE image, have no CLI header, or are truncated.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
-        Image::parse_mapped(bytes, Mapping::Loaded).map(Self)
+    /// The paths that an assembly may have, by one without its ending.
+    pub fn assemblies(stem: &Path) -> [PathBuf; 2] {
+        Self::ASSEMBLIES.map(|kind| {
+            let mut path = stem.as_os_str().to_owned();
+            path.push(".");
+            path.push(kind.extension());
+            path.into()
+        })
     }
 }
 
-impl<'a> Container<'a> for LoadedImage<'a> {
-    fn cursor_at(&self, rva: Rva) -> Result<Cursor<'a>> {
-        self.0.cursor_at(rva)
-    }
-
-    fn metadata(&self) -> Result<Cursor<'a>> {
-        self.0.metadata()
-    }
+/// Whether a file's name is that of an assembly.
+pub fn is_named_as_assembly(path: &Path) -> bool {
+    FileKind::by_name(path).is_some_and(|kind| FileKind::ASSEMBLIES.contains(&kind))
 }

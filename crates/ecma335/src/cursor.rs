@@ -1,6 +1,7 @@
 //! A window of the file with its offset, and the integers of the format for reading and writing.
 
-use scroll::{LE, Pread};
+use little_endian::NumbersAt;
+use scroll::{Endian, LE, Pread, ctx::TryFromCtx};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -16,10 +17,11 @@ pub struct Cursor<'a> {
 }
 
 macro_rules! fixed {
-    ($($name:ident: $ty:ty)*) => {$(
+    ($($ty:ident $at:ident)*) => {$(
         #[doc = concat!("The next little-endian `", stringify!($ty), "`.")]
-        pub fn $name(&mut self) -> Result<$ty> {
-            let value = self.bytes.pread_with(self.position, LE).map_err(|_| self.truncated())?;
+        #[inline]
+        pub fn $ty(&mut self) -> Result<$ty> {
+            let value = self.bytes.$at(self.position).ok_or_else(|| self.truncated())?;
             self.position += size_of::<$ty>();
             Ok(value)
         }
@@ -32,7 +34,25 @@ impl<'a> Cursor<'a> {
         Self { bytes, position: 0, base }
     }
 
-    fixed! { u8: u8 u16: u16 u32: u32 u64: u64 i8: i8 i16: i16 i32: i32 i64: i64 f32: f32 f64: f64 }
+    fixed! { u16 u16_at u32 u32_at u64 u64_at i16 i16_at i32 i32_at i64 i64_at f32 f32_at f64 f64_at }
+
+    /// The next byte.
+    #[inline]
+    pub fn u8(&mut self) -> Result<u8> {
+        let value = self.peek().ok_or_else(|| self.truncated())?;
+        self.position += 1;
+        Ok(value)
+    }
+
+    /// The next byte, as a signed number.
+    pub fn i8(&mut self) -> Result<i8> {
+        self.u8().map(u8::cast_signed)
+    }
+
+    /// The next structure.
+    pub(crate) fn structure<T: TryFromCtx<'a, Endian, Error = scroll::Error>>(&mut self) -> Result<T> {
+        self.bytes.gread_with(&mut self.position, LE).map_err(|_| self.truncated())
+    }
 
     /// The file offset of the next byte.
     pub fn offset(&self) -> FileOffset {

@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::OnceLock};
 
+use little_endian::NumbersAt;
+
 use crate::{
     body::{ClauseKind, MethodBody},
     cursor::pad_to,
@@ -274,9 +276,9 @@ impl Cells<'_, '_, '_> {
         let mut numbers = 1..;
         let mut rows = rows.zip(&mut numbers);
         let found = if self.width == 2 {
-            rows.find(|(row, _)| matches!(**row, [a, b, ..] if is_wanted(u16::from_le_bytes([a, b]).into())))
+            rows.find(|(row, _)| row.u16_at(0).is_some_and(|number| is_wanted(number.into())))
         } else {
-            rows.find(|(row, _)| matches!(**row, [a, b, c, d, ..] if is_wanted(u32::from_le_bytes([a, b, c, d]))))
+            rows.find(|(row, _)| row.u32_at(0).is_some_and(&mut is_wanted))
         };
         found.map(|(_, number)| number)
     }

@@ -2,6 +2,9 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use little_endian::NumbersAt;
+use scroll::{LE, Pread, Pwrite};
+
 use crate::{
     cursor::Cursor,
     error::{Result, malformed},
@@ -61,9 +64,8 @@ impl<'a> CodeView<'a> {
     /// Reads an entry's data. None if it has another signature or is truncated.
     pub fn parse(data: &'a [u8]) -> Option<Self> {
         let (guid, rest) = data.strip_prefix(CODE_VIEW_SIGNATURE)?.split_first_chunk()?;
-        let (age, rest) = rest.split_first_chunk()?;
-        let path = rest.split(|byte| *byte == 0).next()?;
-        Some(Self { guid: *guid, age: u32::from_le_bytes(*age), path })
+        let path = rest.get(size_of::<u32>()..)?.split(|byte| *byte == 0).next()?;
+        Some(Self { guid: *guid, age: rest.u32_at(0)?, path })
     }
 
     /// The offset of the path in the data.
@@ -84,8 +86,8 @@ impl<'a> CodeView<'a> {
 
 /// The size of an embedded PDB and its deflated bytes. None if the data has another signature.
 pub fn embedded_pdb(data: &[u8]) -> Option<(u32, &[u8])> {
-    let (size, deflated) = data.strip_prefix(EMBEDDED_SIGNATURE)?.split_first_chunk()?;
-    Some((u32::from_le_bytes(*size), deflated))
+    let data = data.strip_prefix(EMBEDDED_SIGNATURE)?;
+    Some((data.u32_at(0)?, data.get(size_of::<u32>()..)?))
 }
 
 /// The data of an entry with a deflated PDB. `size` is that of the PDB before compression, in bytes.
@@ -95,6 +97,20 @@ pub fn embed_pdb(size: u32, deflated: &[u8]) -> Vec<u8> {
 
 /// The size of an entry in the directory, in bytes.
 pub(crate) const ENTRY_SIZE: usize = 28;
+
+/// An entry in the directory.
+#[derive(Pread, Pwrite)]
+struct Head {
+    characteristics: u32,
+    time_date_stamp: u32,
+    major: u16,
+    minor: u16,
+    kind: u32,
+    /// The size of the data, in bytes.
+    size: u32,
+    rva: u32,
+    offset: u32,
+}
 
 impl<'a> DebugEntry<'a> {
     /// Reads all entries of an image.
@@ -129,27 +145,20 @@ impl<'a> DebugEntry<'a> {
     }
 
     fn read(image: &Image<'a>, cursor: &mut Cursor<'a>) -> Result<Self> {
-        let characteristics = cursor.u32()?;
-        let time_date_stamp = cursor.u32()?;
-        let version = (cursor.u16()?, cursor.u16()?);
-        let kind = cursor.u32()?;
-        let size = cursor.u32()? as usize;
-        let _rva = cursor.u32()?;
-        let offset = cursor.u32()?;
+        let Head { characteristics, time_date_stamp, major, minor, kind, size, rva: _, offset } = cursor.structure()?;
         let bytes = image.bytes().get(offset as usize..).unwrap_or_default();
-        let data = Cursor::new(bytes, FileOffset(offset.into())).bytes(size)?;
-        Ok(Self { characteristics, time_date_stamp, version, kind, data: Cow::Borrowed(data) })
+        let data = Cursor::new(bytes, FileOffset(offset.into())).bytes(size as usize)?;
+        Ok(Self { characteristics, time_date_stamp, version: (major, minor), kind, data: Cow::Borrowed(data) })
     }
 
     /// Appends the entry, given the positions of its data.
     pub(crate) fn put(&self, rva: Rva, offset: u32, out: &mut Vec<u8>) {
         let (rva, offset) = if self.data.is_empty() { (0, 0) } else { (rva.0, offset) };
-        out.extend_from_slice(&self.characteristics.to_le_bytes());
-        out.extend_from_slice(&self.time_date_stamp.to_le_bytes());
-        out.extend_from_slice(&self.version.0.to_le_bytes());
-        out.extend_from_slice(&self.version.1.to_le_bytes());
-        for number in [self.kind, self.data.len() as u32, rva, offset] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
+        let Self { characteristics, time_date_stamp, version: (major, minor), kind, .. } = *self;
+        let head = Head { characteristics, time_date_stamp, major, minor, kind, size: self.data.len() as u32, rva, offset };
+        let mut bytes = [0; ENTRY_SIZE];
+        // The array has a place for each field.
+        let _ = bytes.pwrite_with(head, 0, LE);
+        out.extend_from_slice(&bytes);
     }
 }

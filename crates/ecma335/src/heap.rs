@@ -4,6 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, hash::BuildHasher as _, ops::Range
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use little_endian::{BE, ByteOrder, LE, PutNumbers};
 
 use crate::{
     cursor::{COMPRESSED_MAX, Cursor, put_compressed_u32},
@@ -85,7 +86,7 @@ impl<'a> Heap<'a> {
     /// A user string of #US as UTF-16, without the flag byte at its end (II.24.2.4).
     pub fn user_string(&self, offset: u32) -> Result<Vec<u16>> {
         let blob = self.blob(Blob(offset))?.rest();
-        Ok(blob.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
+        Ok(blob.chunks_exact(2).map(LE::read_u16).collect())
     }
 
     /// A GUID, by its number from 1. None for 0.
@@ -219,7 +220,8 @@ impl HeapAppend {
     /// Adds a user string: UTF-16, then a byte that tells whether comparing needs more than bytes (II.24.2.4).
     pub(crate) fn user_string(&mut self, text: &str) -> Result<u32> {
         let units: Vec<u16> = text.encode_utf16().collect();
-        let mut blob: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let mut blob = Vec::with_capacity(2 * units.len() + 1);
+        units.iter().for_each(|unit| blob.put_u16(*unit));
         blob.push(u8::from(units.iter().any(|unit| is_special(*unit))));
         if blob.len() > COMPRESSED_MAX as usize {
             return Err(Error::new(ErrorKind::Limit("a string of 2^29 bytes or more")));
@@ -254,9 +256,8 @@ impl HeapAppend {
 
 /// A GUID in its usual text form. The first three parts are little-endian numbers.
 pub fn format_guid(guid: &[u8; 16]) -> String {
-    let [a0, a1, a2, a3, b0, b1, c0, c1, rest @ ..] = *guid;
-    let (a, b, c) = (u32::from_le_bytes([a0, a1, a2, a3]), u16::from_le_bytes([b0, b1]), u16::from_le_bytes([c0, c1]));
-    let rest = u64::from_be_bytes(rest);
+    let (a, b, c) = (LE::read_u32(guid), LE::read_u16(&guid[4..]), LE::read_u16(&guid[6..]));
+    let rest = BE::read_u64(&guid[8..]);
     format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", rest >> 48, rest & 0xFFFF_FFFF_FFFF)
 }
 

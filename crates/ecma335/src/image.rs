@@ -5,7 +5,8 @@ use goblin::pe::{
     optional_header::OptionalHeader,
     section_table::SectionTable,
 };
-use scroll::Pread;
+use little_endian::NumbersAt;
+use scroll::{LE, Pread, Pwrite};
 
 use crate::{
     cursor::Cursor,
@@ -28,7 +29,7 @@ pub struct Image<'a> {
 
 /// The layout of the sections in an image's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mapping {
+enum Mapping {
     /// At the file offsets in the section headers.
     File,
     /// At their RVAs, as in a loaded image.
@@ -53,7 +54,7 @@ pub struct Section {
 }
 
 /// A data directory: a position in the image and its size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pread, Pwrite)]
 pub struct Directory {
     /// The RVA. Only the certificate table has a file offset here.
     pub rva: Rva,
@@ -111,12 +112,13 @@ impl DirectoryKind {
 }
 
 /// The CLI header (II.25.3.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pread, Pwrite)]
 pub struct CliHeader {
     /// Size of the header in bytes: 72.
     pub size: u32,
     /// The required version of the runtime.
-    pub runtime_version: (u16, u16),
+    runtime_major: u16,
+    runtime_minor: u16,
     /// The metadata root.
     pub metadata: Directory,
     /// See [`cli_flags`](crate::flags::cli_flags).
@@ -141,50 +143,17 @@ impl CliHeader {
     /// The size in the file, in bytes.
     pub const SIZE: usize = 72;
 
-    fn read(mut cursor: Cursor<'_>) -> Result<Self> {
-        let cursor = &mut cursor;
-        fn directory(cursor: &mut Cursor<'_>) -> Result<Directory> {
-            Ok(Directory { rva: Rva(cursor.u32()?), size: cursor.u32()? })
-        }
-        Ok(Self {
-            size: cursor.u32()?,
-            runtime_version: (cursor.u16()?, cursor.u16()?),
-            metadata: directory(cursor)?,
-            flags: cursor.u32()?,
-            entry_point: cursor.u32()?,
-            resources: directory(cursor)?,
-            strong_name: directory(cursor)?,
-            code_manager: directory(cursor)?,
-            vtable_fixups: directory(cursor)?,
-            export_jumps: directory(cursor)?,
-            managed_native_header: directory(cursor)?,
-        })
+    /// The required version of the runtime.
+    pub fn runtime_version(&self) -> (u16, u16) {
+        (self.runtime_major, self.runtime_minor)
     }
 
     /// The bytes in the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(Self::SIZE);
-        out.extend_from_slice(&self.size.to_le_bytes());
-        out.extend_from_slice(&self.runtime_version.0.to_le_bytes());
-        out.extend_from_slice(&self.runtime_version.1.to_le_bytes());
-        let directory = |out: &mut Vec<u8>, directory: &Directory| {
-            out.extend_from_slice(&directory.rva.0.to_le_bytes());
-            out.extend_from_slice(&directory.size.to_le_bytes());
-        };
-        directory(&mut out, &self.metadata);
-        out.extend_from_slice(&self.flags.to_le_bytes());
-        out.extend_from_slice(&self.entry_point.to_le_bytes());
-        for each in [
-            &self.resources,
-            &self.strong_name,
-            &self.code_manager,
-            &self.vtable_fixups,
-            &self.export_jumps,
-            &self.managed_native_header,
-        ] {
-            directory(&mut out, each);
-        }
-        out
+        let mut bytes = vec![0; Self::SIZE];
+        // The buffer has a place for each field.
+        let _ = bytes.pwrite_with(self, 0, LE);
+        bytes
     }
 
     /// The entry point of a program. None in a library, or if native code starts the program.
@@ -206,8 +175,8 @@ pub enum Precompiled {
 
 /// The file size that a PE file's sections extend to, in bytes, for callers that have only its headers.
 pub fn flat_size(headers: &[u8]) -> Option<usize> {
-    let u32_at = |at: usize| Some(u32::from_le_bytes(*headers.get(at..)?.first_chunk()?) as usize);
-    let u16_at = |at: usize| Some(usize::from(u16::from_le_bytes(*headers.get(at..)?.first_chunk()?)));
+    let u32_at = |at: usize| headers.u32_at(at).map(|number| number as usize);
+    let u16_at = |at: usize| headers.u16_at(at).map(usize::from);
     let pe = u32_at(0x3C).filter(|_| headers.starts_with(b"MZ"))?;
     let table = pe + 24 + u16_at(pe + 20)?;
     let sections = (0..u16_at(pe + 6)?).map(|index| table + 40 * index);
@@ -231,7 +200,15 @@ impl<'a> Image<'a> {
         Self::parse_mapped(bytes, Mapping::File)
     }
 
-    pub(crate) fn parse_mapped(bytes: &'a [u8], mapping: Mapping) -> Result<Self> {
+    /// Reads the headers of an image that a loader has mapped: its headers first, then each section at its RVA.
+    ///
+    /// # Errors
+    /// As for [`Image::parse`].
+    pub fn parse_loaded(bytes: &'a [u8]) -> Result<Self> {
+        Self::parse_mapped(bytes, Mapping::Loaded)
+    }
+
+    fn parse_mapped(bytes: &'a [u8], mapping: Mapping) -> Result<Self> {
         if bytes.is_empty() {
             return Err(Error::new(ErrorKind::NotPe("the file is empty".into())));
         }
@@ -280,29 +257,26 @@ impl<'a> Image<'a> {
                 characteristics: header.characteristics,
             });
         }
-        let mut image = Self {
-            bytes,
-            mapping,
-            pe_offset,
-            coff,
-            optional,
-            sections,
-            cli: CliHeader::read(Cursor::new(&[0; CliHeader::SIZE], FileOffset(0)))?,
-            cli_offset: FileOffset(0),
-        };
+        let mut image =
+            Self { bytes, mapping, pe_offset, coff, optional, sections, cli: CliHeader::default(), cli_offset: FileOffset(0) };
         let directory = image.directory(DirectoryKind::CliHeader);
         if directory.rva.0 == 0 || directory.size == 0 {
             return Err(Error::new(ErrorKind::NoCliHeader));
         }
-        let cursor = image.cursor_at(directory.rva).map_err(|error| error.in_cell("CLI header"))?;
+        let mut cursor = image.cursor_at(directory.rva).map_err(|error| error.in_cell("CLI header"))?;
         image.cli_offset = cursor.offset();
-        image.cli = CliHeader::read(cursor).map_err(|error| error.in_cell("CLI header"))?;
+        image.cli = cursor.structure().map_err(|error| error.in_cell("CLI header"))?;
         Ok(image)
     }
 
     /// The whole file.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Whether the bytes are those of a file, so that it can be written anew.
+    pub(crate) fn is_file(&self) -> bool {
+        self.mapping == Mapping::File
     }
 
     /// The CLI header.

@@ -44,7 +44,7 @@ pub mod writer;
 pub use body::{Clause, ClauseKind, MethodBody};
 pub use budget::Budget;
 pub use builder::{Additions, MetadataBuilder};
-pub use container::{Container, ContainerWriter, LoadedImage};
+pub use container::{FileKind, is_named_as_assembly, open, open_loaded};
 pub use cursor::Cursor;
 pub use error::{Error, ErrorKind, Result};
 pub use image::Image;

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use little_endian::{ByteOrder, LE};
+
 use crate::segments::Segments;
 
 /// An image ready for writing.
@@ -69,19 +71,19 @@ fn checksum<'s>(parts: impl Iterator<Item = &'s [u8]>) -> u32 {
     let mut odd: Option<u8> = None;
     for mut part in parts {
         if let (Some(low), [high, rest @ ..]) = (odd, part) {
-            sum += u64::from(u16::from_le_bytes([low, *high]));
+            sum += u64::from(low) | u64::from(*high) << 8;
             odd = None;
             part = rest;
         }
         // One's complement addition gives the same sum for four bytes at a time.
         let words = part.chunks_exact(4);
         let tail = words.remainder();
-        sum += words.map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum::<u64>();
+        sum += words.map(|word| u64::from(LE::read_u32(word))).sum::<u64>();
         let pairs = tail.chunks_exact(2);
         if let [last] = pairs.remainder() {
             odd = Some(*last);
         }
-        sum += pairs.map(|pair| u64::from(u16::from_le_bytes([pair[0], pair[1]]))).sum::<u64>();
+        sum += pairs.map(|pair| u64::from(LE::read_u16(pair))).sum::<u64>();
     }
     sum += u64::from(odd.unwrap_or(0));
     while sum > 0xFFFF {

@@ -1,5 +1,7 @@
 //! The #Pdb stream of a portable PDB: its id, the program's entry point, and the row counts of its assembly's tables.
 
+use little_endian::{ByteOrder, LE, PutNumbers};
+
 use crate::{cursor::Cursor, error::Result, schema::Table, tables::RowCounts, token::Token};
 
 /// The name of the stream that identifies metadata as a PDB.
@@ -20,8 +22,7 @@ impl PdbId {
 
     /// The stamp: the time stamp of the CodeView entry.
     pub fn stamp(&self) -> u32 {
-        let [.., a, b, c, d] = self.0;
-        u32::from_le_bytes([a, b, c, d])
+        LE::read_u32(&self.0[16..])
     }
 }
 
@@ -59,10 +60,10 @@ impl PdbStream {
     pub fn to_bytes(&self) -> Vec<u8> {
         let counted = || Table::ALL.iter().copied().filter(|table| is_counted(*table) && self.assembly[*table as usize] > 0);
         let mut stream = self.id.0.to_vec();
-        stream.extend_from_slice(&self.entry_point.0.to_le_bytes());
+        stream.put_u32(self.entry_point.0);
         let bits = counted().fold(0_u64, |bits, table| bits | 1 << (table as u8));
-        stream.extend_from_slice(&bits.to_le_bytes());
-        counted().for_each(|table| stream.extend_from_slice(&self.assembly[table as usize].to_le_bytes()));
+        stream.put_u64(bits);
+        counted().for_each(|table| stream.put_u32(self.assembly[table as usize]));
         stream
     }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use little_endian::{ByteOrder, LE, PutNumbers};
+
 use crate::{
     cursor::{Cursor, pad_to},
     error::{Error, ErrorKind, Result, malformed},
@@ -95,8 +97,8 @@ impl Widths {
             debug_assert!(*width == 4 || cell >> (u32::from(*width) * 8) == 0, "{table}: {cell:#x} in {width} bytes");
             match width {
                 1 => out.push(cell as u8),
-                2 => out.extend_from_slice(&(cell as u16).to_le_bytes()),
-                _ => out.extend_from_slice(&cell.to_le_bytes()),
+                2 => out.put_u16(cell as u16),
+                _ => out.put_u32(cell),
             }
         }
     }
@@ -267,8 +269,8 @@ fn take(row: &mut &[u8], width: u8) -> u32 {
     *row = rest;
     match *cell {
         [a] => u32::from(a),
-        [a, b] => u32::from(u16::from_le_bytes([a, b])),
-        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+        [_, _] => LE::read_u16(cell).into(),
+        [_, _, _, _] => LE::read_u32(cell),
         _ => 0,
     }
 }
@@ -354,13 +356,13 @@ pub(crate) fn encode<'a>(
     let mut header = Vec::new();
     header.extend_from_slice(&[0; 4]);
     header.extend_from_slice(&[tables.version.0, tables.version.1, heaps.0, tables.log2_rid]);
-    header.extend_from_slice(&valid.to_le_bytes());
-    header.extend_from_slice(&sorted.to_le_bytes());
+    header.put_u64(valid);
+    header.put_u64(sorted);
     for table in Table::ALL.iter().filter(|table| counts[**table as usize] > 0) {
-        header.extend_from_slice(&counts[*table as usize].to_le_bytes());
+        header.put_u32(counts[*table as usize]);
     }
     if let Some(extra) = tables.extra {
-        header.extend_from_slice(&extra.to_le_bytes());
+        header.put_u32(extra);
     }
     let mut stream = vec![Cow::Owned(header)];
     for table in Table::ALL.iter().copied().filter(|table| counts[*table as usize] > 0) {

@@ -2,6 +2,8 @@
 
 use std::{fmt, hash::Hash, marker::PhantomData};
 
+use scroll::{Pread, Pwrite};
+
 use crate::schema::Table;
 
 /// A row number, counted from 1; 0 means none (II.22).
@@ -120,7 +122,7 @@ impl fmt::Debug for Token {
 }
 
 /// An address relative to the load address of the image (II.25).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Pread, Pwrite)]
 pub struct Rva(pub u32);
 
 impl fmt::Display for Rva {

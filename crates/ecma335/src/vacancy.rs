@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use little_endian::{ByteOrder, LE};
+
 use crate::{
     cursor::Cursor,
     error::{Error, ErrorKind, Result},
@@ -35,11 +37,8 @@ pub fn vacant_blobs(metadata: &Metadata<'_>, is_replaced: impl Fn(Table, u32) ->
             }
             let rows = metadata.tables.bytes(table).chunks_exact(widths.row_size(table));
             for (rid, row) in (1..).zip(rows) {
-                let cell = match row[place.clone()] {
-                    [low, high] => usize::from(u16::from_le_bytes([low, high])),
-                    [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as usize,
-                    _ => unreachable!("an index has two bytes or four"),
-                };
+                // An index has two bytes or four.
+                let cell = LE::read_uint(&row[place.clone()], place.len()) as usize;
                 if let Some(mark) = marks.get_mut(cell) {
                     *mark |= if is_replaced(table, rid) { LEFT } else { KEPT };
                 }

@@ -11,7 +11,6 @@ pub use self::coverage::Obstacle;
 use self::{append::Appended, block::Block, coverage::Coverage, headers::limit};
 use crate::{
     builder::MetadataBuilder,
-    container::ContainerWriter,
     debug::DebugEntry,
     error::Result,
     image::{CliHeader, Directory, DirectoryKind, Image},
@@ -66,6 +65,7 @@ pub struct ImageWriter<'a, 'i> {
 impl<'a, 'i> ImageWriter<'a, 'i> {
     /// Starts with the input's headers. An IL-only image gets a new layout, unless `keep_layout` is set.
     pub fn new(image: &'i Image<'a>, metadata: &Metadata<'a>, keep_layout: bool) -> Self {
+        debug_assert!(image.is_file(), "a loaded image is not written");
         let coverage = if keep_layout { Err(Obstacle::Requested) } else { Coverage::of(image, metadata) };
         let layout = coverage.map_or_else(Layout::Append, Layout::Relayout);
         let (cli, machine) = (*image.cli_header(), image.machine());
@@ -107,22 +107,34 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
     }
 }
 
-impl<'a> ContainerWriter<'a> for ImageWriter<'a, '_> {
-    fn code_rva(&self) -> Result<Rva> {
+impl<'a> ImageWriter<'a, '_> {
+    /// The RVA of the first new body.
+    ///
+    /// # Errors
+    /// If no address is left for it.
+    pub fn code_rva(&self) -> Result<Rva> {
         match &self.layout {
             Layout::Relayout(coverage) => Ok(coverage.code_place(self.image).0),
             Layout::Append(_) => Appended::section_rva(self.image),
         }
     }
 
-    fn code_offset(&self) -> Result<usize> {
+    /// The file offset of the first new body.
+    ///
+    /// # Errors
+    /// If the headers break the format.
+    pub fn code_offset(&self) -> Result<usize> {
         match &self.layout {
             Layout::Relayout(coverage) => Ok(coverage.code_place(self.image).1),
             Layout::Append(_) => Ok(Appended::new(self.image)?.section_offset),
         }
     }
 
-    fn finish(self, code: Segments<'a>, mut builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>> {
+    /// The whole file. `code` holds the new bodies.
+    ///
+    /// # Errors
+    /// If the headers break the format, or the output exceeds a limit of it.
+    pub fn finish(self, code: Segments<'a>, mut builder: MetadataBuilder<'a, '_>) -> Result<OutputFile<'a>> {
         let mut block = Block { start: self.code_rva()?, offset: self.code_offset()?, segments: code };
         let Self { image, layout, mut cli, machine, cleared, debug: mut entries, signature_size } = self;
         let (mut signature, mut debug, mut imports) = (None, Directory::default(), None);

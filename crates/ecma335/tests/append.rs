@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use little_endian::{ByteOrder, LE};
+
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, MetadataBuilder, Rid, Rva, Table, Token,
     schema::{
@@ -181,7 +183,7 @@ fn a_row_goes_where_its_key_belongs_whether_the_table_says_that_it_is_sorted_or_
         let tables = Table::ALL.iter().filter(|table| metadata.tables.count(**table) > 0).count();
         let sorted_at = sorted_at as usize - tables * 4 - 8;
         let mut unsorted = root.to_vec();
-        assert_eq!(u64::from_le_bytes(root[sorted_at..sorted_at + 8].try_into().expect("eight bytes")), metadata.tables.sorted);
+        assert_eq!(LE::read_u64(&root[sorted_at..]), metadata.tables.sorted);
         unsorted[sorted_at..sorted_at + 8].fill(0);
         for bytes in [root, &unsorted] {
             let metadata = Metadata::parse(Cursor::new(bytes, FileOffset(0))).expect("it can be read");

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ecma335::{Container, Image, LoadedImage, Metadata, MethodBody, Rva, schema::MethodDef};
+use ecma335::{FileKind, Image, Metadata, MethodBody, Rva, is_named_as_assembly, open, open_loaded, schema::MethodDef};
 
 /// Maps a file as a loader does: the headers, and each section at its RVA.
 fn load(file: &[u8]) -> Vec<u8> {
@@ -21,10 +21,9 @@ fn load(file: &[u8]) -> Vec<u8> {
 }
 
 /// Each method's row and body.
-fn methods(container: &dyn Container<'_>) -> Vec<(MethodDef, Option<Vec<u8>>)> {
-    let metadata = Metadata::parse(container.metadata().expect("it has metadata")).expect("it can be read");
+fn methods((image, metadata): (Image<'_>, Metadata<'_>)) -> Vec<(MethodDef, Option<Vec<u8>>)> {
     let body = |row: &MethodDef| {
-        let cursor = container.cursor_at(Rva(row.rva)).ok().filter(|_| row.rva != 0)?;
+        let cursor = image.cursor_at(Rva(row.rva)).ok().filter(|_| row.rva != 0)?;
         Some(cursor.rest()[..MethodBody::measure(cursor).expect("a body")].to_vec())
     };
     metadata.tables.rows::<MethodDef>().map(|(_, row)| (row, body(&row))).collect()
@@ -37,19 +36,29 @@ fn a_loaded_image_says_what_its_file_says() {
         let file = fs::read(path).expect("it is committed");
         let memory = load(&file);
         assert_ne!(file.get(..memory.len().min(file.len())), memory.get(..memory.len().min(file.len())));
-        let of_file = methods(&Image::parse(&file).expect("it is an assembly"));
-        let of_memory = methods(&LoadedImage::parse(&memory).expect("it is one still"));
+        let of_file = methods(open(&file).expect("it is an assembly"));
+        let of_memory = methods(open_loaded(&memory).expect("it is one still"));
         assert!(of_file.iter().filter(|(_, body)| body.is_some()).count() > 3, "{sample}");
         assert_eq!(of_file, of_memory, "{sample}");
         // The mapped bytes cannot be read as a file.
-        let as_file = Image::parse(&memory).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
-        assert!(as_file.is_err(), "{sample}");
+        assert!(open(&memory).is_err(), "{sample}");
         for rva in [memory.len() as u32, u32::MAX] {
-            assert!(LoadedImage::parse(&memory).expect("it is one").cursor_at(Rva(rva)).is_err(), "{sample}");
+            assert!(Image::parse_loaded(&memory).expect("it is one").cursor_at(Rva(rva)).is_err(), "{sample}");
         }
         for length in [0, 64, 0x200, memory.len() / 2] {
-            let cut = LoadedImage::parse(&memory[..length]).and_then(|image| Metadata::parse(image.metadata()?).map(drop));
-            assert!(cut.is_err(), "{sample} cut to {length}");
+            assert!(open_loaded(&memory[..length]).is_err(), "{sample} cut to {length}");
         }
     }
+}
+
+#[test]
+fn the_ending_of_a_name_says_what_it_is() {
+    let kind = |name: &str| FileKind::by_name(Path::new(name));
+    assert_eq!(
+        [kind("a.dll"), kind("A.EXE"), kind("m.netmodule")],
+        [Some(FileKind::Library), Some(FileKind::Program), Some(FileKind::Module)]
+    );
+    assert_eq!([kind("dll"), kind("a.dll.mdb"), kind("")], [None; 3]);
+    assert_eq!(FileKind::assemblies(Path::new("b/A.B")), [Path::new("b/A.B.dll"), Path::new("b/A.B.exe")]);
+    assert!(is_named_as_assembly(Path::new("a.Dll")) && !is_named_as_assembly(Path::new("a.netmodule")));
 }

@@ -89,7 +89,8 @@ fn headers(names: &Names<'_, '_>) -> Headers {
     headers.insert("module", quote::dotted(&module.unwrap_or_default()).into_owned());
     headers.insert(MVID, format_guid(&metadata.mvid().unwrap_or_default()));
     headers.insert("metadata version", quote::text(String::from_utf8_lossy(metadata.version).trim_end_matches('\0')));
-    headers.insert("runtime", format!("{}.{}", cli.runtime_version.0, cli.runtime_version.1));
+    let (major, minor) = cli.runtime_version();
+    headers.insert("runtime", format!("{major}.{minor}"));
     headers.insert(FLAGS, format!("{:#x}", cli.flags));
     headers.insert("machine", format!("{:#06x}", image.machine()));
     headers.insert("subsystem", format!("{:#x}", image.subsystem()));

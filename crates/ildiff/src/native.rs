@@ -7,6 +7,7 @@ use ecma335::{
     Cursor, FileOffset, Image, Result, Rva,
     image::{Directory, DirectoryKind, Section},
 };
+use little_endian::{ByteOrder, LE, NumbersAt};
 
 use super::digest::digest;
 use disasm::{lines::one_line, quote};
@@ -76,7 +77,7 @@ pub(crate) fn sections(image: &Image<'_>, other: Option<&Image<'_>>) -> String {
 fn dos_stub(image: &Image<'_>) -> String {
     const PE_OFFSET: usize = 0x3C;
     let bytes = image.bytes();
-    let word = bytes.get(PE_OFFSET..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_le_bytes(*word));
+    let word = bytes.u32_at(PE_OFFSET).unwrap_or(0);
     let stub = bytes.get(PE_OFFSET + size_of::<u32>()..word as usize).unwrap_or_default();
     digest(&[bytes.get(..PE_OFFSET).unwrap_or_default(), stub].concat())
 }
@@ -104,7 +105,7 @@ fn read_relocations(table: &[u8], entry_point: Rva, places: &mut Vec<String>) ->
     while !cursor.is_empty() {
         let (page, size) = (cursor.u32()?, cursor.u32()? as usize);
         for entry in cursor.bytes(size.saturating_sub(BLOCK_HEADER))?.chunks_exact(2) {
-            let entry = u16::from_le_bytes([entry[0], entry[1]]);
+            let entry = LE::read_u16(entry);
             let (kind, rva) = (entry >> 12, page.wrapping_add(u32::from(entry & 0xFFF)));
             match rva {
                 _ if kind == PADDING => {}
@@ -148,7 +149,7 @@ fn imports(image: &Image<'_>, directory: Directory, layout: &Layout, names: &mut
     let mut rows = image.cursor_at(directory.rva)?;
     loop {
         let row = rows.bytes(layout.size)?;
-        let field = |at: usize| row.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+        let field = |at: usize| row.u32_at(at).unwrap_or(0);
         if field(layout.name) == 0 {
             return Ok(());
         }

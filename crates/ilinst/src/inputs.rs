@@ -6,6 +6,7 @@ use std::{
 };
 
 use ::instrument::{Input, browser::why_no_assembly, files_below, is_link_out, read_assembly};
+use ecma335::FileKind;
 
 use crate::{failure::Failure, terminal::complain};
 
@@ -57,7 +58,7 @@ pub(crate) fn assemblies(inputs: &[PathBuf], links: Links) -> Result<Vec<Assembl
         let before = assemblies.len();
         let is_listed = |path: &PathBuf| match path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
             true if path.is_dir() => report_link(path, "it leads to a folder: name that too, if it belongs here"),
-            true if !path.exists() && has_extension(path) => report_link(path, "it leads to no file"),
+            true if !path.exists() && FileKind::by_name(path).is_some() => report_link(path, "it leads to no file"),
             true => links == Links::All || is_link_out(input, path),
             false => true,
         };
@@ -85,11 +86,6 @@ fn report_link(link: &Path, why: &str) -> bool {
     false
 }
 
-fn has_extension(path: &Path) -> bool {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    extension.is_some_and(|extension| ["dll", "exe", "netmodule"].contains(&&*extension))
-}
-
 fn is_assembly(path: &Path) -> bool {
-    has_extension(path) && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
+    FileKind::by_name(path).is_some() && Input::open(path).is_ok_and(|bytes| read_assembly(path, &bytes).is_ok())
 }

@@ -10,8 +10,9 @@ use std::{
 };
 
 use ::instrument::Input;
+use little_endian::NumbersAt;
 use profile::{End, Profile, ProfileFile};
-use profile_format::header::{MAGIC, PID_AT};
+use profile_format::header::{MAGIC, MAGIC_AT, PID_AT};
 
 use crate::{failure::Failure, inputs::Bytes, symbols, terminal::complain};
 
@@ -190,6 +191,5 @@ fn modified(path: &Path) -> Option<SystemTime> {
 pub(crate) fn pid_in(path: &Path) -> Option<u32> {
     let mut head = [0; PID_AT + 4];
     fs::File::open(path).ok()?.read_exact(&mut head).ok()?;
-    let pid = head.get(PID_AT..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
-    head.starts_with(&MAGIC.to_le_bytes()).then_some(pid)
+    (head.u64_at(MAGIC_AT) == Some(MAGIC)).then(|| head.u32_at(PID_AT))?
 }

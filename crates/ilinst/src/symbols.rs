@@ -9,7 +9,7 @@ use std::{
 };
 
 use ::instrument::Input;
-use ecma335::{Image, Token, debug::DebugEntry};
+use ecma335::{Token, debug::DebugEntry, is_named_as_assembly};
 use names::{Manifest, MethodId, Symbol, Symbols, module_keys};
 use profile::{
     Profile,
@@ -72,8 +72,7 @@ fn leave_named(profile: &Profile, wanted: &mut Wanted) {
 /// The assemblies in these folders.
 fn assemblies(folders: &[PathBuf]) -> Vec<PathBuf> {
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-    let is_assembly = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
-    entries.map(|entry| entry.path()).filter(is_assembly).collect()
+    entries.map(|entry| entry.path()).filter(|path| is_named_as_assembly(path)).collect()
 }
 
 /// Where the file of a module may be; what the user says comes before what the program said.
@@ -143,11 +142,11 @@ fn by_manifest(profile: &mut Profile, wanted: &Wanted, key: u64, file: &Path) ->
 
 /// The PDB in an assembly, or the one beside it if it belongs to the assembly.
 fn pdb_of<'p>(assembly: &[u8], beside: Option<&'p [u8]>) -> Option<Cow<'p, [u8]>> {
-    pdb::find(&Image::parse(assembly).ok()?, beside).ok()?
+    pdb::find(&ecma335::open(assembly).ok()?.0, beside).ok()?
 }
 
 fn pdb_beside(file: &Path, assembly: &[u8]) -> Option<Input> {
-    let entries = DebugEntry::read_all(&Image::parse(assembly).ok()?).ok()?;
+    let entries = DebugEntry::read_all(&ecma335::open(assembly).ok()?.0).ok()?;
     let names =
         [PdbReference::find(&entries).map(|reference| file.with_file_name(reference.name)), Some(file.with_extension("pdb"))];
     names.into_iter().flatten().find_map(|path| Input::open(&path).ok())

@@ -5,6 +5,7 @@ use std::ops::Range;
 use ecma335::{FileOffset, Token};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
+use little_endian::{ByteOrder, LE};
 
 use crate::{
     effects::CallEffect,
@@ -97,7 +98,7 @@ impl Batch {
                 None => *known.insert(provider.settle(asked)?),
             };
             let at = fixup.at as usize;
-            self.bodies[at..at + 4].copy_from_slice(&token.0.to_le_bytes());
+            LE::write_u32(&mut self.bodies[at..], token.0);
         }
         Ok(())
     }

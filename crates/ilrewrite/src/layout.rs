@@ -5,6 +5,7 @@ use ecma335::{
     body::{Clause, ClauseKind},
     opcode::Operand as OperandKind,
 };
+use little_endian::PutNumbers;
 
 use crate::{
     code::{Code, Instruction, Label, Operand},
@@ -108,14 +109,14 @@ impl Layout {
                 Operand::Value(value) => il.extend_from_slice(&value.to_le_bytes()[..operand_size]),
                 Operand::Request(request) => {
                     self.fixups.push(Fixup { at: il.len() as u32, request });
-                    il.extend_from_slice(&Fixup::UNSETTLED.0.to_le_bytes());
+                    il.put_u32(Fixup::UNSETTLED.0);
                 }
                 Operand::Label(label) if operand_size == 1 => il.push(self.distance(code, index, label) as u8),
-                Operand::Label(label) => il.extend_from_slice(&self.distance(code, index, label).to_le_bytes()),
+                Operand::Label(label) => il.put_i32(self.distance(code, index, label)),
                 Operand::Switch { start, count } => {
-                    il.extend_from_slice(&count.to_le_bytes());
+                    il.put_u32(count);
                     for label in &code.switch_labels[start as usize..(start + count) as usize] {
-                        il.extend_from_slice(&self.distance(code, index, *label).to_le_bytes());
+                        il.put_i32(self.distance(code, index, *label));
                     }
                 }
             }

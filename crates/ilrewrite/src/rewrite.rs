@@ -8,6 +8,7 @@ use ecma335::{
     schema::MethodDef,
     signature::outline::{MethodShape, effective_async_return},
 };
+use little_endian::{ByteOrder, LE};
 
 use crate::{
     batch::{Batch, Requests, RewrittenBody},
@@ -229,7 +230,7 @@ impl BodyRewriter {
         match checked.and_then(|depth| self.check_original(context, body, returns, depth).map(|()| depth)) {
             Ok(depth) => {
                 let at = MethodBody::MAX_STACK_AT + start;
-                batch.bodies[at..at + 2].copy_from_slice(&max_stack.max(depth).to_le_bytes());
+                LE::write_u16(&mut batch.bodies[at..], max_stack.max(depth));
                 Ok(())
             }
             Err(error) => {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use little_endian::NumbersAt;
+
 /// The signature that the host looks for in itself. The offset of the bundle stands before it, or 0. It is the SHA-256 of
 /// `.net core bundle`, as .NET has it.
 pub(crate) const SIGNATURE: [u8; 32] = [
@@ -69,7 +71,7 @@ fn is_bundle(file: &[u8]) -> bool {
 pub(crate) fn header_offset(file: &[u8]) -> Option<usize> {
     let host = file.get(..file.len().min(HOST))?;
     let at = host.windows(SIGNATURE.len()).position(|window| window == SIGNATURE)?;
-    let offset = u64::from_le_bytes(*host.get(..at)?.last_chunk()?);
+    let offset = host.u64_at(at.checked_sub(size_of::<u64>())?)?;
     usize::try_from(offset).ok().filter(|offset| (1..file.len()).contains(offset))
 }
 

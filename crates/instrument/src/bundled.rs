@@ -2,10 +2,9 @@
 
 use std::{borrow::Cow, io::Read as _};
 
+use crate::bundle::header_offset;
 use ecma335::{Cursor, FileOffset};
 use flate2::read::DeflateDecoder;
-
-use crate::bundle::header_offset;
 
 /// No assembly is larger, in bytes: what is said to be is not inflated.
 const LARGEST: u64 = 1 << 30;
@@ -82,6 +81,8 @@ fn text<'a>(cursor: &mut Cursor<'a>) -> Option<&'a str> {
 mod tests {
     use std::io::Write as _;
 
+    use little_endian::{ByteOrder, LE, PutNumbers};
+
     use super::*;
     use crate::bundle::SIGNATURE;
 
@@ -93,16 +94,16 @@ mod tests {
         let mut file = [&[0; 8], SIGNATURE.as_slice(), plain, &deflated].concat();
         let (first, second) = (40, 40 + plain.len() as u64);
         let header = file.len() as u64;
-        file[..8].copy_from_slice(&header.to_le_bytes());
+        LE::write_u64(&mut file, header);
         for number in [6_u32, 0, 2] {
-            file.extend(number.to_le_bytes());
+            file.put_u32(number);
         }
         file.extend(b"\x02id");
         file.extend([0; 40]);
         for (offset, size, compressed, path) in
             [(first, plain.len(), 0, "a.dll"), (second, large.len(), deflated.len(), "b/b.dll")]
         {
-            file.extend([offset, size as u64, compressed as u64].iter().flat_map(|number| number.to_le_bytes()));
+            [offset, size as u64, compressed as u64].into_iter().for_each(|number| file.put_u64(number));
             file.extend([1, path.len() as u8]);
             file.extend(path.as_bytes());
         }

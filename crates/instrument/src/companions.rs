@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ecma335::{Image, Metadata};
+use ecma335::{FileKind, Image, Metadata};
 
 use crate::{
     originals::is_woven,
@@ -35,7 +35,7 @@ pub(crate) fn references(input: &Path, output: &Path, metadata: &Metadata<'_>) -
     let assemblies = references_beside(input, metadata);
     let files = files_of(&assemblies, input);
     let place = |path: PathBuf| Some((path.clone(), to.join(path.strip_prefix(from).ok()?)));
-    let woven = |path: &Path| is_woven(path) || is_woven(&path.with_extension("dll")) || is_woven(&path.with_extension("exe"));
+    let woven = |path: &Path| is_woven(path) || FileKind::assemblies(&path.with_extension("")).iter().any(|path| is_woven(path));
     assemblies.into_iter().chain(files).filter_map(place).filter(|(_, to)| !to.is_file() || !woven(to)).collect()
 }
 

@@ -23,7 +23,7 @@ use crate::{
     deps_json::lists_that_name,
     failure::{Failure, Result, about},
     file_identity::FileIdentity,
-    input::{Input, host_hint, not_an_assembly, parse_assembly},
+    input::{Input, host_hint, not_an_assembly},
     job::Job,
     manifest::{Manifest, manifest_path},
     outputs::Outputs,
@@ -157,7 +157,7 @@ fn not_woven<T>(job: &Job, context: &RunContext<'_>, error: &ecma335::Error) -> 
 }
 
 fn open_assembly<'a>(job: &Job, context: &RunContext<'_>, bytes: &'a [u8]) -> Step<Assembly<'a>> {
-    let (image, metadata) = match parse_assembly(bytes) {
+    let (image, metadata) = match ecma335::open(bytes) {
         Ok(read) => read,
         Err(error) if job.is_named => {
             return Err(not_an_assembly(&job.input, format_args!("{error}{}", host_hint(&job.input, bytes))));

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use ecma335::{Image, Metadata};
+use ecma335::{FileKind, Image, Metadata};
 use memmap2::Mmap;
 
 use crate::{
@@ -94,17 +94,7 @@ pub fn read_small(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// If the file is no assembly, or a damaged one.
 pub fn read_assembly<'a>(path: &Path, bytes: &'a [u8]) -> Result<(Image<'a>, Metadata<'a>)> {
-    parse_assembly(bytes).map_err(|error| not_an_assembly(path, format_args!("{error}{}", host_hint(path, bytes))))
-}
-
-/// The same, of bytes that have no path.
-///
-/// # Errors
-/// If it is none, or damaged.
-pub fn parse_assembly(bytes: &[u8]) -> ecma335::Result<(Image<'_>, Metadata<'_>)> {
-    let image = Image::parse(bytes)?;
-    let metadata = Metadata::parse(image.metadata()?)?;
-    Ok((image, metadata))
+    ecma335::open(bytes).map_err(|error| not_an_assembly(path, format_args!("{error}{}", host_hint(path, bytes))))
 }
 
 /// A .NET Core program is a library, beside a native host of the same name: people name the host.
@@ -112,7 +102,7 @@ pub(crate) fn host_hint(path: &Path, bytes: &[u8]) -> String {
     if let Some(what) = NativeProgram::find(bytes) {
         return format!("; it is {what}");
     }
-    let library = path.with_extension("dll");
+    let library = path.with_extension(FileKind::Library.extension());
     let is_host = library != path && library.is_file();
     if is_host { format!("; it may be the host of {}: instrument that file", library.display()) } else { String::new() }
 }

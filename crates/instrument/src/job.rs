@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use ecma335::FileKind;
+
 use crate::{failure::Result, input::Input, pdb::Pdb};
 
 /// A job: a file to write.
@@ -43,15 +45,11 @@ impl Job {
 
     /// Returns whether the input is a module of an assembly other than its main one (II.6.1).
     pub(crate) fn is_module(&self) -> bool {
-        has_extension(&self.input, &["netmodule"])
+        FileKind::by_name(&self.input) == Some(FileKind::Module)
     }
 }
 
 /// Returns whether a file's name is that of an assembly, or of a module of one.
 pub(crate) fn is_assembly_name(path: &Path) -> bool {
-    has_extension(path, &["dll", "exe", "netmodule"])
-}
-
-fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    path.extension().is_some_and(|extension| extensions.iter().any(|other| extension.eq_ignore_ascii_case(other)))
+    FileKind::by_name(path).is_some()
 }

@@ -57,7 +57,7 @@ pub use bundled::{BundledFile, bundled_files};
 pub use failure::{Failure, Result};
 pub use folder::{CACHE_TAG, CACHE_TAG_FILE, files_below, is_cache, is_link_out};
 pub use hook_assembly::HookAssembly;
-pub use input::{Input, not_an_assembly, parse_assembly, read_assembly, read_small};
+pub use input::{Input, not_an_assembly, read_assembly, read_small};
 pub use job::Job;
 pub use manifest::manifest_path;
 pub use options::Options;

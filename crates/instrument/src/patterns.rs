@@ -9,7 +9,7 @@ use weave::{
 
 use crate::{
     file::Instrumented,
-    input::{Input, parse_assembly},
+    input::Input,
     job::Job,
     report::{Outcome, Unmatched},
 };
@@ -53,7 +53,7 @@ fn is_processed(job: &Job, files: &[Instrumented]) -> bool {
 fn nearest(pattern: &str, jobs: &[&Job]) -> Vec<String> {
     let near = |job: &&Job| {
         let Ok(bytes) = Input::open(&job.input) else { return Vec::new() };
-        parse_assembly(&bytes).map_or_else(|_| Vec::new(), |(_, metadata)| alike(pattern, &metadata))
+        ecma335::open(&bytes).map_or_else(|_| Vec::new(), |(_, metadata)| alike(pattern, &metadata))
     };
     let mut near: Vec<(f64, String)> = jobs.par_iter().flat_map_iter(near).collect();
     keep_nearest(&mut near);

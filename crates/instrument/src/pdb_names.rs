@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ecma335::Image;
+use ecma335::FileKind;
 
 use crate::{failure::Result, job::Job, paths::file_name, pdb::Pdb};
 
@@ -21,7 +21,7 @@ pub(crate) fn name_pdbs(jobs: &mut [Job], given: Option<&Path>, is_in_place: boo
             continue;
         }
         let input = job.read()?;
-        job.pdb = Image::parse(&input).ok().and_then(|image| Pdb::find(&job.input, given, &image));
+        job.pdb = ecma335::open(&input).ok().and_then(|(image, _)| Pdb::find(&job.input, given, &image));
         job.bytes = is_only.then_some(input);
     }
     let found = |job: &Job| job.pdb.as_ref().and_then(|pdb| pdb.path.clone());
@@ -64,5 +64,5 @@ fn is_namesake(assembly: &Path, pdb: &Pdb) -> bool {
 
 /// Returns whether another assembly has the name of this PDB.
 fn has_other_namesake(pdb: &Path, assembly: &Path) -> bool {
-    ["exe", "dll"].map(|extension| pdb.with_extension(extension)).iter().any(|other| other != assembly && other.is_file())
+    FileKind::assemblies(&pdb.with_extension("")).iter().any(|other| other != assembly && other.is_file())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ecma335::Metadata;
+use ecma335::{FileKind, Metadata};
 
 /// The assemblies that define `System.Object`: a folder with one of them contains a framework.
 const CORE_LIBRARIES: [&str; 2] = ["System.Private.CoreLib.dll", "mscorlib.dll"];
@@ -22,7 +22,7 @@ pub(crate) fn references_beside(input: &Path, metadata: &Metadata<'_>) -> Vec<Pa
         if Path::new(&name).file_name().is_none_or(|plain| plain != name.as_str()) || name == "Ilinst.Tracker" {
             continue;
         }
-        let paths = ["dll", "exe"].map(|extension| input.with_file_name(format!("{name}.{extension}")));
+        let paths = FileKind::assemblies(&input.with_file_name(&name));
         let Some(path) = paths.into_iter().find(|path| path.is_file() && path != input && !found.contains(path)) else {
             continue;
         };

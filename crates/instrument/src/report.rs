@@ -8,7 +8,7 @@ use std::{
 };
 
 use ecma335::{
-    Metadata, Rid, Table, Token,
+    Metadata, Rid, Table, Token, is_named_as_assembly,
     schema::{MethodDef, TypeDef},
 };
 use serde::{Deserialize, Serialize};
@@ -119,9 +119,8 @@ pub struct LeftAlone {
 impl FileReport {
     /// Returns the copied assemblies beside a named input that it refers to, directly or not.
     pub fn assemblies_copied(&self) -> impl Iterator<Item = &Path> {
-        let is_assembly = |path: &&Path| path.extension().is_some_and(|extension| extension == "dll" || extension == "exe");
         let paths = self.copied.iter().map(PathBuf::as_path);
-        paths.filter(is_assembly).filter(|path| path.parent() == self.input.parent())
+        paths.filter(|path| is_named_as_assembly(path)).filter(|path| path.parent() == self.input.parent())
     }
 
     /// Returns by MethodDef row number less one the result of each method; empty unless the file was processed.

@@ -13,6 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use little_endian::{LE, PutNumbers, ReadBytesExt};
+
 use instrument::{Failure, failure::about};
 #[cfg(windows)]
 use pipe as system;
@@ -90,13 +92,14 @@ impl DiagnosticsPort {
         patience: Duration,
         is_given_up: &dyn Fn() -> bool,
     ) -> instrument::Result<Option<Attached>> {
-        let mut payload = (patience.as_millis() as u32).to_le_bytes().to_vec();
-        payload.extend(((class >> 96) as u32).to_le_bytes());
-        payload.extend(((class >> 80) as u16).to_le_bytes());
-        payload.extend(((class >> 64) as u16).to_le_bytes());
+        let mut payload = Vec::new();
+        payload.put_u32(patience.as_millis() as u32);
+        payload.put_u32((class >> 96) as u32);
+        payload.put_u16((class >> 80) as u16);
+        payload.put_u16((class >> 64) as u16);
         payload.extend((class as u64).to_be_bytes());
         put_text(&mut payload, library);
-        payload.extend((data.len() as u32).to_le_bytes());
+        payload.put_u32(data.len() as u32);
         payload.extend(data);
         let Ok(size) = u16::try_from(HEADER + payload.len()) else {
             let text = format_args!(
@@ -150,17 +153,15 @@ fn ask(path: &Path, message: &[u8]) -> io::Result<Attached> {
     port.write_all(message)?;
     let mut header = [0; HEADER];
     port.read_exact(&mut header)?;
-    let mut code = [0; 4];
-    port.read_exact(&mut code)?;
-    let code = u32::from_le_bytes(code);
+    let code = port.read_u32::<LE>()?;
     Ok(if header[16..18] == OK && code.cast_signed() >= 0 { Attached::Done } else { Attached::Refused(code) })
 }
 
 /// Text as the protocol has it: how many units, and these, with a zero behind them.
 fn put_text(to: &mut Vec<u8>, path: &Path) {
     let units: Vec<u16> = path.to_string_lossy().encode_utf16().chain([0]).collect();
-    to.extend((units.len() as u32).to_le_bytes());
-    to.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+    to.put_u32(units.len() as u32);
+    units.iter().for_each(|unit| to.put_u16(*unit));
 }
 
 #[cfg(all(test, unix))]

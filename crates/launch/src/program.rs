@@ -9,7 +9,8 @@ use std::{
     process::Command,
 };
 
-use instrument::{Failure, Input, NativeProgram, parse_assembly, read_assembly};
+use ecma335::{FileKind, is_named_as_assembly};
+use instrument::{Failure, Input, NativeProgram, read_assembly};
 
 /// A command line that starts an assembly.
 #[derive(Clone, Debug)]
@@ -119,7 +120,7 @@ impl Program {
     fn started(assembly: PathBuf, arguments: impl Iterator<Item = Word>) -> instrument::Result<Self> {
         let own = |path: &Path| Word::Own(path.into(), path.file_name().unwrap_or_default().into());
         let config = fs::read_to_string(assembly.with_extension("runtimeconfig.json")).ok();
-        let is_exe = assembly.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
+        let is_exe = FileKind::by_name(&assembly) == Some(FileKind::Program);
         let host = assembly.with_extension(env::consts::EXE_EXTENSION);
         let mut words = match config {
             // It brings its own .NET, which only its host finds.
@@ -151,7 +152,7 @@ fn program_in(folder: &Path) -> instrument::Result<PathBuf> {
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_assembly(path)).collect();
     files.sort();
     let with_config: Vec<&PathBuf> = files.iter().filter(|path| path.with_extension("runtimeconfig.json").is_file()).collect();
-    let is_exe = |path: &&PathBuf| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
+    let is_exe = |path: &&PathBuf| FileKind::by_name(path) == Some(FileKind::Program);
     let programs = if with_config.is_empty() { files.iter().filter(is_exe).collect() } else { with_config };
     match &programs[..] {
         [program] => Ok((*program).clone()),
@@ -190,11 +191,10 @@ fn no_assembly(host: &Path, first: &OsStr, rest: &[OsString]) -> Failure {
 /// The library of a .NET program beside its native host; a link leads to where the program is.
 fn library_beside(host: &Path) -> Option<PathBuf> {
     let host = dunce::canonicalize(host).ok()?;
-    let mut appended = host.clone().into_os_string();
-    appended.push(".dll");
-    let replaced = host.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
-    let replaced = replaced.then(|| host.with_extension("dll"));
-    [Some(PathBuf::from(appended)), replaced].into_iter().flatten().find(|library| is_assembly(library))
+    let [appended, _] = FileKind::assemblies(&host);
+    let is_exe = FileKind::by_name(&host) == Some(FileKind::Program);
+    let replaced = is_exe.then(|| host.with_extension(FileKind::Library.extension()));
+    [Some(appended), replaced].into_iter().flatten().find(|library| is_assembly(library))
 }
 
 /// The file that the system starts for a command's first word.
@@ -224,11 +224,7 @@ fn dotnet() -> Option<OsString> {
 
 /// Whether a file is an assembly, by what it is and not by its name alone.
 pub(crate) fn is_assembly(path: &Path) -> bool {
-    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| parse_assembly(&bytes).is_ok())
-}
-
-fn is_named_as_assembly(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
+    is_named_as_assembly(path) && path.is_file() && Input::open(path).is_ok_and(|bytes| ecma335::open(&bytes).is_ok())
 }
 
 pub(crate) fn folder_of(file: &Path) -> PathBuf {

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use little_endian::{LE, ReadBytesExt};
+
 /// The class id of the profiler.
 pub const CLASS: u128 = 0x7D1B7A3C_9E2F_4C1D_8B65_494C494E5354;
 /// The name of its library, without a platform's prefix and suffix.
@@ -85,10 +87,9 @@ pub fn request(lines: &[u8]) -> Vec<u8> {
 /// # Errors
 /// If the bytes are no request, too many, or cannot be read to their end.
 pub fn read_request(mut from: impl Read) -> io::Result<Vec<u8>> {
-    let (mut magic, mut size) = ([0; REQUEST_MAGIC.len()], [0; 4]);
+    let mut magic = [0; REQUEST_MAGIC.len()];
     from.read_exact(&mut magic)?;
-    from.read_exact(&mut size)?;
-    let size = u32::from_le_bytes(size) as usize;
+    let size = from.read_u32::<LE>()? as usize;
     if magic != REQUEST_MAGIC || size > LARGEST_REQUEST {
         return Err(io::ErrorKind::InvalidData.into());
     }

@@ -13,6 +13,7 @@
 
 use ecma335::cursor::put_compressed_u32;
 use indexmap::IndexSet;
+use little_endian::PutNumbers;
 
 /// The description of one method.
 #[derive(Clone, Debug)]
@@ -79,16 +80,17 @@ impl Descriptions {
         if self.methods.is_empty() {
             return None;
         }
-        let mut out = (self.texts.len() as u32).to_le_bytes().to_vec();
+        let mut out = Vec::new();
+        out.put_u32(self.texts.len() as u32);
         for text in &self.texts {
             put_compressed_u32(&mut out, text.len() as u32);
             out.extend_from_slice(text.as_bytes());
         }
-        out.extend_from_slice(&(self.methods.len() as u32).to_le_bytes());
+        out.put_u32(self.methods.len() as u32);
         let first_record = out.len() + 8 * self.methods.len();
         for (row, at) in &self.methods {
-            out.extend_from_slice(&row.to_le_bytes());
-            out.extend_from_slice(&((first_record + at) as u32).to_le_bytes());
+            out.put_u32(*row);
+            out.put_u32((first_record + at) as u32);
         }
         out.extend_from_slice(&self.records);
         Some(out)

@@ -6,6 +6,7 @@ use ecma335::{
     metadata::join,
     schema::{CustomAttribute, MethodDef, TypeDef},
 };
+use little_endian::{NumbersAt, PutNumbers};
 use sha2::{Digest as _, Sha256};
 
 /// The namespace of the tracker's types.
@@ -76,19 +77,19 @@ impl<'s> Mark<'s> {
     /// The value of the attribute (II.23.3).
     pub fn to_blob(&self) -> Vec<u8> {
         let mut blob = vec![1, 0];
-        blob.extend_from_slice(&self.module_key.to_le_bytes());
+        blob.put_u64(self.module_key);
         for text in [self.tool, self.options] {
             ecma335::cursor::put_compressed_u32(&mut blob, text.len() as u32);
             blob.extend_from_slice(text.as_bytes());
         }
         let properties = [("Names", self.names), ("Descriptions", self.descriptions)];
         let properties = || properties.iter().filter_map(|(name, bytes)| Some((name, (*bytes)?)));
-        blob.extend_from_slice(&(properties().count() as u16).to_le_bytes());
+        blob.put_u16(properties().count() as u16);
         for (name, bytes) in properties() {
             blob.extend_from_slice(&BYTES_PROPERTY);
             blob.push(name.len() as u8);
             blob.extend_from_slice(name.as_bytes());
-            blob.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            blob.put_u32(bytes.len() as u32);
             blob.extend_from_slice(bytes);
         }
         blob
@@ -98,7 +99,7 @@ impl<'s> Mark<'s> {
 /// The value of a property, if it comes next.
 fn property<'s>(cursor: &mut Cursor<'s>, name: &str) -> Option<&'s [u8]> {
     let value = cursor.rest().strip_prefix(&BYTES_PROPERTY)?.strip_prefix(&[name.len() as u8])?.strip_prefix(name.as_bytes())?;
-    let length = u32::from_le_bytes(*value.first_chunk()?) as usize;
+    let length = value.u32_at(0)? as usize;
     let bytes = value.get(size_of::<u32>()..)?.get(..length)?;
     cursor.bytes(BYTES_PROPERTY.len() + 1 + name.len() + size_of::<u32>() + length).ok()?;
     Some(bytes)

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ecma335::{
-    Cursor, Error, FileOffset, Image, Metadata, Rid, Table, Token,
+    Cursor, Error, FileOffset, Metadata, Rid, Table, Token,
     lists::ListOwners,
     pdb::{SequencePoints, document_name},
     schema::{
@@ -67,9 +67,7 @@ struct Woven {
 /// The keys that an assembly's method ids begin with: those in its marks, of which there are several if others were merged into it.
 /// An original has the key that it would be instrumented with. Empty if the assembly cannot be read.
 pub fn module_keys(assembly: &[u8]) -> Vec<u64> {
-    let image = Image::parse(assembly).ok();
-    let metadata = image.and_then(|image| Metadata::parse(image.metadata().ok()?).ok());
-    metadata.map_or_else(Vec::new, |metadata| keys_of(&metadata))
+    ecma335::open(assembly).map_or_else(|_| Vec::new(), |(_, metadata)| keys_of(&metadata))
 }
 
 fn keys_of(metadata: &Metadata<'_>) -> Vec<u64> {
@@ -83,8 +81,7 @@ impl<'a> Symbols<'a> {
     /// # Errors
     /// If it is no assembly, or a damaged one.
     pub fn read(assembly: &'a [u8], pdb: Option<&'a [u8]>, key: u64) -> Result<Option<Self>, Error> {
-        let image = Image::parse(assembly)?;
-        let metadata = Metadata::parse(image.metadata()?)?;
+        let (image, metadata) = ecma335::open(assembly)?;
         if !keys_of(&metadata).contains(&key) {
             return Ok(None);
         }

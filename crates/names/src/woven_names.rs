@@ -16,6 +16,7 @@ use ecma335::{
     cursor::put_compressed_u32,
     schema::{MemberRef, MethodDef},
 };
+use little_endian::{ByteOrder, LE, PutNumbers};
 
 use crate::{
     method_id::MethodId,
@@ -53,7 +54,7 @@ impl WovenNames {
             names.calls.insert(row, (names.types.len() - 1, text(&mut cursor)?));
         }
         if kind == CHECKS {
-            names.checks = cursor.rest().chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+            names.checks = cursor.rest().chunks_exact(2).map(LE::read_u16).collect();
         }
         while kind == NAMES && !cursor.is_empty() {
             names.types.push(text(&mut cursor)?);
@@ -96,9 +97,9 @@ impl WovenNames {
         room: usize,
     ) -> Result<Vec<u8>, Error> {
         let mut out = vec![if is_whole { NAMES } else { CHECKS }];
-        put_u32(&mut out, calls.len() as u32);
+        out.put_u32(calls.len() as u32);
         for (member_ref, (type_name, method)) in calls {
-            put_u32(&mut out, member_ref.get());
+            out.put_u32(member_ref.get());
             put_text(&mut out, type_name);
             put_text(&mut out, method);
         }
@@ -119,13 +120,13 @@ impl WovenNames {
                 for method in &methods {
                     let place = checks_at + 2 * (method.get() as usize - 1);
                     if let (Some(slot), Some(check)) = (out.get_mut(place..place + 2), of_type.with_method(&name(*method)?)) {
-                        slot.copy_from_slice(&check.to_le_bytes());
+                        LE::write_u16(slot, check);
                     }
                 }
             } else if out.len() < room {
                 put_text(&mut out, &type_name);
-                put_u32(&mut out, first.get());
-                put_u32(&mut out, last.get() - first.get() + 1);
+                out.put_u32(first.get());
+                out.put_u32(last.get() - first.get() + 1);
                 for method in (first.get()..=last.get()).map(Rid::new) {
                     let is_named = methods.binary_search(&method).is_ok() && out.len() < room;
                     put_text(&mut out, &if is_named { name(method)? } else { "".into() });
@@ -148,8 +149,4 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String, Error> {
 fn put_text(out: &mut Vec<u8>, text: &str) {
     put_compressed_u32(out, text.len() as u32);
     out.extend_from_slice(text.as_bytes());
-}
-
-fn put_u32(out: &mut Vec<u8>, number: u32) {
-    out.extend_from_slice(&number.to_le_bytes());
 }

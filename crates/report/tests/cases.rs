@@ -6,6 +6,8 @@ mod shown;
 
 use std::{env, fs, path::PathBuf};
 
+use little_endian::{ByteOrder, LE};
+
 use profile::{Profile, SampleType, rows::SortBy};
 use report::{
     head,
@@ -71,14 +73,14 @@ fn what_is_damaged_or_cut_short_never_panics() {
         let set: Vec<usize> =
             (0..bytes.len() / 8).filter(|word| bytes[word * 8..word * 8 + 8] != [0; 8]).map(|word| word * 8).collect();
         let mut addresses = vec![0, 1, u64::MAX, i64::MAX as u64, 1 << 63];
-        addresses.extend(set.iter().map(|at| u64::from_le_bytes(bytes[*at..at + 8].try_into().expect("eight bytes"))).take(40));
+        addresses.extend(set.iter().map(|at| LE::read_u64(&bytes[*at..])).take(40));
         for (count, at) in set.iter().enumerate() {
             use_all(&bytes[..*at]);
             for (index, value) in addresses.iter().enumerate() {
                 // Tries a few of the addresses at each place, which find as much as all of them.
                 if index < 5 || (index + count) % 11 == 0 {
                     let mut damaged = bytes.clone();
-                    damaged[*at..at + 8].copy_from_slice(&value.to_le_bytes());
+                    LE::write_u64(&mut damaged[*at..], *value);
                     use_all(&damaged);
                 }
             }

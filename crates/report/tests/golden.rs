@@ -6,6 +6,8 @@ mod shown;
 
 use std::{env, fs, ops::Range, path::PathBuf};
 
+use little_endian::{ByteOrder, LE};
+
 use packed::packed;
 use profile::{
     End, Error, Profile, SampleType,
@@ -86,7 +88,7 @@ fn calls_that_were_not_recorded_are_said() {
     let mut bytes = golden_bytes();
     let old = read(&bytes);
     assert_eq!((old.lost_calls(), old.max_nodes), (0, 1_000_000));
-    bytes[MAX_NODES_AT..MAX_NODES_AT + 4].copy_from_slice(&200_u32.to_le_bytes());
+    LE::write_u32(&mut bytes[MAX_NODES_AT..], 200);
     let tree = first_tree(&bytes);
     bytes[tree + tree_layout::LOST_CALLS_AT] = 7;
     let new = read(&bytes);
@@ -197,7 +199,7 @@ fn a_packed_file_is_read_as_it_was() {
         assert!(profile.damage.is_some(), "cut at {end}");
     }
     assert!(Profile::parse(&whole[..BLOCK - 1]).is_err());
-    let first = u32::from_le_bytes(whole[BLOCK..BLOCK + 4].try_into().expect("four bytes")) as usize;
+    let first = LE::read_u32(&whole[BLOCK..]) as usize;
     // The size of the second block; and the first block's first sequence, as a copy of what is not there.
     for (at, value) in [(BLOCK + 4 + first, u32::MAX), (BLOCK + 4, 0xFFFF_FF00)] {
         assert!(read(&with_u32(&whole, at, value)).damage.is_some(), "damaged at {at}");
@@ -265,7 +267,7 @@ fn first_tree(bytes: &[u8]) -> usize {
 /// Returns the bytes with a number in them changed.
 fn with_u32(bytes: &[u8], offset: usize, value: u32) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    bytes[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+    LE::write_u32(&mut bytes[offset..], value);
     bytes
 }
 
@@ -273,7 +275,7 @@ fn with_u32(bytes: &[u8], offset: usize, value: u32) -> Vec<u8> {
 fn chunk_ends(bytes: &[u8]) -> Vec<usize> {
     let mut ends = vec![BLOCK];
     while let Some(size) = ends.last().and_then(|end| bytes.get(end + chunk::SIZE_AT..end + chunk::SIZE_AT + 4)) {
-        ends.push(ends[ends.len() - 1] + u32::from_le_bytes(size.try_into().expect("four bytes")) as usize);
+        ends.push(ends[ends.len() - 1] + LE::read_u32(size) as usize);
     }
     ends
 }

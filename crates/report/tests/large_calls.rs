@@ -5,6 +5,7 @@
 #[path = "../../profile/tests/builder/mod.rs"]
 mod builder;
 
+use little_endian::PutNumbers;
 use profile::{Profile, calls::Calls};
 use profile_format::{CallFlags, CallRecordKind, ChunkKind, DescriptionKind, TypeShape, ValueKind, calls::HEADER};
 use report::calls::{CallText, Condition, line};
@@ -13,7 +14,7 @@ const MANY: u32 = 1_000_000;
 const CALLS: u64 = 400_000;
 
 fn text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u32).to_le_bytes());
+    out.put_u32(text.len() as u32);
     out.extend(text.as_bytes());
 }
 
@@ -26,11 +27,11 @@ fn description(kind: DescriptionKind, body: &[u8]) -> Vec<u8> {
 /// Returns a method with by-reference parameters; the last one's name is `last`.
 fn signature(parameters: u32, type_name: &str) -> Vec<u8> {
     let mut body = Vec::new();
-    body.extend(1_u32.to_le_bytes());
-    body.extend(7_u64.to_le_bytes());
-    body.extend(0x0600_0001_u32.to_le_bytes());
+    body.put_u32(1);
+    body.put_u64(7);
+    body.put_u32(0x0600_0001);
     ["app.dll", "App.Program.Run", "void", ""].iter().for_each(|name| text(&mut body, name));
-    body.extend(parameters.to_le_bytes());
+    body.put_u32(parameters);
     for parameter in 1..=parameters {
         body.push(1);
         text(&mut body, type_name);
@@ -42,13 +43,13 @@ fn signature(parameters: u32, type_name: &str) -> Vec<u8> {
 /// Returns an enum with the members 0, 1, 2 ..., or a type with as many fields.
 fn type_of(number: u32, shape: TypeShape) -> Vec<u8> {
     let mut body = Vec::new();
-    body.extend(number.to_le_bytes());
+    body.put_u32(number);
     body.push(shape.number());
     text(&mut body, "App.T");
-    body.extend(MANY.to_le_bytes());
+    body.put_u32(MANY);
     for member in 0..MANY {
         if shape != TypeShape::Fields {
-            body.extend(i64::from(member).to_le_bytes());
+            body.put_i64(member.into());
         }
         text(&mut body, if member + 1 == MANY { "Last" } else { "" });
     }
@@ -59,7 +60,7 @@ fn call(flags: CallFlags, kind: CallRecordKind, number: u64, values: &[u8]) -> V
     let size = (HEADER + values.len()) as u16;
     let mut bytes =
         [&size.to_le_bytes()[..], &[kind.number(), flags.bits()], &1_u32.to_le_bytes(), &number.to_le_bytes()].concat();
-    bytes.extend(number.cast_signed().to_le_bytes());
+    bytes.put_i64(number.cast_signed());
     bytes.extend(values);
     bytes
 }
@@ -105,7 +106,7 @@ fn fields_and_members_are_not_searched_for_each_call() {
             .flat_map(|number| {
                 let mut value =
                     if shape == TypeShape::Fields { vec![ValueKind::Struct.number()] } else { vec![ValueKind::Enum.number()] };
-                value.extend(5_u32.to_le_bytes());
+                value.put_u32(5);
                 // A number that is no member, so that a search would look at all; the last member for the last call.
                 let number_of = if number == CALLS { MANY - 1 } else { MANY + number as u32 };
                 value.extend(if shape == TypeShape::Fields {
@@ -125,7 +126,7 @@ fn fields_and_members_are_not_searched_for_each_call() {
 #[test]
 fn numbers_from_a_profile_do_not_overflow() {
     let mut array = vec![ValueKind::Array.number()];
-    array.extend(5_u32.to_le_bytes());
+    array.put_u32(5);
     array.push(255);
     // Their product has more zeros behind it than a number has digits, so that it may not wrap.
     array.extend([0, 0, 0, 0x40].repeat(255));

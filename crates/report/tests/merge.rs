@@ -6,6 +6,8 @@ mod shown;
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
+use little_endian::{ByteOrder, LE};
+
 use profile::{Profile, merge::Merge, rows::SortBy};
 use report::views::{ViewOptions, Wanted, threads};
 use shown::{shown, table, tree};
@@ -145,7 +147,7 @@ fn what_is_damaged_never_panics() {
     for (count, at) in set.iter().enumerate() {
         for value in [0, 1, u64::MAX, i64::MAX as u64, 1 << 63].into_iter().skip(count % 3).step_by(2) {
             let mut damaged = bytes.clone();
-            damaged[*at..at + 8].copy_from_slice(&value.to_le_bytes());
+            LE::write_u64(&mut damaged[*at..], value);
             let Ok(profile) = Profile::parse(&damaged) else { continue };
             shown(&profile, &Wanted::Tree, ViewOptions::default());
             table(&profile, SortBy::SelfTime);

@@ -3,9 +3,10 @@
 
 use std::{fs, path::Path};
 
+use little_endian::{ByteOrder, LE};
+
 use ecma335::{
-    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments, Table,
-    Token,
+    Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Segments, Table, Token,
     body::{Clause, ClauseKind},
     image::DirectoryKind,
     schema::{MethodDef, TypeDef},
@@ -46,7 +47,7 @@ fn in_both_layouts(file: &[u8]) -> [Option<usize>; 2] {
 fn header_numbers(file: &[u8]) -> Vec<usize> {
     let image = Image::parse(file).expect("it is an assembly");
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
-    let pe = u32::from_le_bytes(file[0x3C..0x40].try_into().expect("four bytes")) as usize;
+    let pe = LE::read_u32(&file[0x3C..]) as usize;
     let section_table_end = pe + 24 + usize::from(file[pe + 20]) + image.sections().len() * 40;
     let cli = image.cli_header_offset().0 as usize;
     let root = metadata.root.offset().0 as usize;
@@ -70,7 +71,7 @@ fn no_number_of_a_header_makes_a_large_file_or_a_faulty_one() {
         for at in header_numbers(&original) {
             for number in NUMBERS {
                 let mut file = original.clone();
-                file[at..at + 4].copy_from_slice(&number.to_le_bytes());
+                LE::write_u32(&mut file[at..], number);
                 println!("{path}: {number:#x} at {at:#x}");
                 in_both_layouts(&file);
             }
@@ -81,7 +82,7 @@ fn no_number_of_a_header_makes_a_large_file_or_a_faulty_one() {
 #[test]
 fn sections_are_aligned_as_loaders_want_them_or_the_file_is_refused() {
     let original = read("samples/hello/bin/hello.exe");
-    let optional = u32::from_le_bytes(original[0x3C..0x40].try_into().expect("four bytes")) as usize + 24;
+    let optional = LE::read_u32(&original[0x3C..]) as usize + 24;
     for (section, file, is_woven) in [
         (0x2000_u32, 0x200_u32, true),
         (0x2000, 0x1000, true),
@@ -95,8 +96,8 @@ fn sections_are_aligned_as_loaders_want_them_or_the_file_is_refused() {
         (0x2000, 0x7000_0000, false),
     ] {
         let mut bytes = original.clone();
-        bytes[optional + 32..optional + 36].copy_from_slice(&section.to_le_bytes());
-        bytes[optional + 36..optional + 40].copy_from_slice(&file.to_le_bytes());
+        LE::write_u32(&mut bytes[optional + 32..], section);
+        LE::write_u32(&mut bytes[optional + 36..], file);
         let [anew, kept] = in_both_layouts(&bytes);
         assert_eq!((anew.is_some(), kept.is_some()), (true, is_woven), "{section:#x}, {file:#x}");
         // Listing does not lay out the image.
@@ -197,8 +198,8 @@ fn no_code_is_found_at_address_0() {
     let metadata = Metadata::parse(image.metadata().expect("it has metadata")).expect("it can be read");
     let bodiless = metadata.tables.rows::<MethodDef>().next().map(|(rid, _)| metadata.tables.offset(rid).0 as usize);
     let at = bodiless.expect("it has methods");
-    file[at..at + 4].copy_from_slice(&Rva(0).0.to_le_bytes());
-    let optional = u32::from_le_bytes(file[0x3C..0x40].try_into().expect("four bytes")) as usize + 24;
+    LE::write_u32(&mut file[at..], 0);
+    let optional = LE::read_u32(&file[0x3C..]) as usize + 24;
     file[optional + 60..optional + 64].fill(0);
     assert!(in_both_layouts(&file).iter().all(Option::is_some));
 }

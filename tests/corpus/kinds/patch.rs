@@ -1,9 +1,10 @@
 //! Changes to the bytes of a file that no compiler and no assembler makes.
 
 use ecma335::{
-    ContainerWriter as _, Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
+    Image, ImageWriter, Metadata, MetadataBuilder, Rid, Rva, Segments, Table, Token,
     schema::{EncLog, EncMap, FieldPtr, MethodDef, MethodPtr, NestedClass, ParamPtr},
 };
+use little_endian::{ByteOrder, LE, NumbersAt, PutNumbers};
 
 /// Applies a `patch` line of a recipe to a file.
 pub(crate) fn patch(what: &str, words: &[&str], bytes: &mut Vec<u8>) -> Result<(), String> {
@@ -64,14 +65,14 @@ fn certify(bytes: &mut Vec<u8>) -> Result<(), String> {
     bytes.extend_from_slice(&[24, 0, 0, 0, 0, 2, 2, 0]);
     bytes.extend_from_slice(b"a PKCS #7 blob..");
     let at = directory_at(bytes, CERTIFICATE)?;
-    bytes[at..at + 4].copy_from_slice(&start.to_le_bytes());
-    bytes[at + 4..at + 8].copy_from_slice(&24_u32.to_le_bytes());
+    LE::write_u32(&mut bytes[at..], start);
+    LE::write_u32(&mut bytes[at + 4..], 24);
     Ok(())
 }
 
 /// Returns the offset of a data directory in the optional header (II.25.2.3.3).
 fn directory_at(bytes: &[u8], number: usize) -> Result<usize, String> {
-    let optional = bytes.get(0x3C..0x40).and_then(|at| Some(u32::from_le_bytes(at.try_into().ok()?) as usize + 24));
+    let optional = bytes.u32_at(0x3C).map(|at| at as usize + 24);
     let optional = optional.filter(|at| at + 112 + number * 8 + 8 <= bytes.len()).ok_or("no optional header")?;
     Ok(optional + number * 8 + if bytes[optional..].starts_with(&[0x0B, 0x02]) { 112 } else { 96 })
 }
@@ -138,7 +139,7 @@ fn method_at(bytes: &[u8], name: &str) -> Result<Found, String> {
 /// Sets a method's RVA, the first cell of its MethodDef row (II.22.26).
 fn set_rva(bytes: &mut [u8], method: &str, rva: u32) -> Result<(), String> {
     let row = method_at(bytes, method)?.row;
-    bytes[row..row + 4].copy_from_slice(&rva.to_le_bytes());
+    LE::write_u32(&mut bytes[row..], rva);
     Ok(())
 }
 
@@ -197,12 +198,13 @@ fn streams(bytes: &[u8]) -> Result<(usize, Vec<Header>), String> {
 
 /// Rewrites the headers of streams (II.24.2.1), which follow the version's text, two bytes of flags and their count.
 fn set_streams(bytes: &mut [u8], root: usize, headers: &[Header]) {
-    let version = u32::from_le_bytes([bytes[root + 12], bytes[root + 13], bytes[root + 14], bytes[root + 15]]) as usize;
+    let version = LE::read_u32(&bytes[root + 12..]) as usize;
     let mut place = root + 16 + version + 2;
-    let mut written = (headers.len() as u16).to_le_bytes().to_vec();
+    let mut written = Vec::new();
+    written.put_u16(headers.len() as u16);
     for (offset, size, name) in headers {
-        written.extend(offset.to_le_bytes());
-        written.extend(size.to_le_bytes());
+        written.put_u32(*offset);
+        written.put_u32(*size);
         written.extend(name);
         written.resize(written.len() + 4 - name.len() % 4, 0);
     }

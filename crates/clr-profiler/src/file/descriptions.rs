@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use little_endian::{ByteOrder, LE, PutNumbers};
 use profile_format::{DescriptionKind, ParameterMode, TypeShape};
 
 use super::{RecordKind, put_string, write_record};
@@ -35,8 +36,8 @@ pub(crate) struct Described<'d> {
 /// Describes a function.
 pub(crate) fn describe_signature(described: &Described<'_>) {
     let mut record = Record::new(DescriptionKind::Signature, described.number);
-    record.0.extend(described.method_id.to_le_bytes());
-    record.0.extend(described.token.to_le_bytes());
+    record.0.put_u64(described.method_id);
+    record.0.put_u32(described.token);
     let Described { module, method, returned, this, parameters, .. } = described;
     [module, method, returned, this].into_iter().for_each(|text| put_string(&mut record.0, text));
     record.list(parameters, |to, (passing, of, name)| {
@@ -58,7 +59,7 @@ pub(crate) fn describe_fields(number: u32, name: &str, fields: &[String]) {
 pub(crate) fn describe_members(number: u32, name: &str, is_flags: bool, members: &[(i64, String)]) {
     let mut record = Record::of_type(number, if is_flags { TypeShape::Flags } else { TypeShape::Enum }, name);
     record.list(members, |to, (value, name)| {
-        to.extend(value.to_le_bytes());
+        to.put_i64(*value);
         put_string(to, name);
     });
     record.write();
@@ -70,7 +71,7 @@ impl Record {
     /// Begins a record with its kind, space for its size, and the number of the described item.
     fn new(kind: DescriptionKind, number: u32) -> Self {
         let mut record = vec![kind.number(), 0, 0, 0, 0, 0, 0, 0];
-        record.extend(number.to_le_bytes());
+        record.put_u32(number);
         Self(record)
     }
 
@@ -95,12 +96,12 @@ impl Record {
             }
             count += 1;
         }
-        self.0[at..at + 4].copy_from_slice(&count.to_le_bytes());
+        LE::write_u32(&mut self.0[at..], count);
     }
 
     fn write(mut self) {
         let size = self.0.len() as u32;
-        self.0[4..8].copy_from_slice(&size.to_le_bytes());
+        LE::write_u32(&mut self.0[4..], size);
         write_record(RecordKind::Description, &self.0);
     }
 }

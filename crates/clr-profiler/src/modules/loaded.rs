@@ -26,8 +26,7 @@ impl Loaded {
         // SAFETY: borrowers of the bytes are dropped before them, and references given out borrow from `self`. A
         // mapping and a box keep their address when their owner moves.
         let all: &'static [u8] = unsafe { std::mem::transmute::<&[u8], &'static [u8]>(bytes.bytes()) };
-        let image = Image::parse(all).ok()?;
-        let metadata = Metadata::parse(image.metadata().ok()?).ok()?;
+        let (image, metadata) = ecma335::open(all).ok()?;
         Some(Self { path: place.path.clone(), metadata, image, types: OnceLock::new(), _bytes: bytes })
     }
 

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use ecma335::is_named_as_assembly;
 use live::{
     ALL_ASSEMBLIES, CAPTURE, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, SAMPLE, STATUS, STOP, Sampling,
     TRACKER, VERSION,
@@ -110,11 +111,7 @@ fn number(variable: &str) -> Option<u32> {
 
 /// The program: the first assembly on its command line, else its host.
 pub(crate) fn program() -> PathBuf {
-    let is_assembly = |word: &PathBuf| {
-        let extension = word.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        ["dll", "exe"].iter().any(|known| extension.eq_ignore_ascii_case(known))
-    };
-    let named = env::args_os().skip(1).map(PathBuf::from).find(is_assembly);
+    let named = env::args_os().skip(1).map(PathBuf::from).find(|word| is_named_as_assembly(word));
     let host = || env::current_exe().unwrap_or_default();
     named.and_then(|named| std::path::absolute(named).ok()).unwrap_or_else(host)
 }
@@ -125,9 +122,7 @@ pub(crate) fn runtime_configuration() -> Option<PathBuf> {
     let named = words.next().and_then(|named| std::path::absolute(named).ok());
     let beside = || {
         let program = program();
-        let is_library = program.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("dll"));
-        let is_exe = program.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
-        let name = if is_library || is_exe { program.file_stem() } else { program.file_name() };
+        let name = if is_named_as_assembly(&program) { program.file_stem() } else { program.file_name() };
         Some(program.with_file_name(format!("{}.runtimeconfig.json", name?.display())))
     };
     named.or_else(beside).filter(|path| path.is_file())

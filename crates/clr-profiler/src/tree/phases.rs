@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use little_endian::PutNumbers;
 use profile_format::{
     PhaseKind,
     chunk::HEADER as CHUNK_HEADER,
@@ -48,7 +49,7 @@ pub(crate) fn add_phase(name: &str, kind: PhaseKind, now: i64) -> bool {
         }
         let of_open = open.get(&node.addr()).copied().unwrap_or_default();
         for number in [node.addr() as i64, seen.calls as i64, seen.total + of_open, seen.detached] {
-            entries.extend(number.to_le_bytes());
+            entries.put_i64(number);
         }
         if seen.buckets.is_none() && seen.exceptions == 0 {
             continue;
@@ -59,7 +60,8 @@ pub(crate) fn add_phase(name: &str, kind: PhaseKind, now: i64) -> bool {
         record[DETAILS_HEAD - 1] = (record.len() - DETAILS_HEAD) as i64;
         details.push(record);
     }
-    let mut bytes = (name.len() as u32).to_le_bytes().to_vec();
+    let mut bytes = Vec::new();
+    bytes.put_u32(name.len() as u32);
     bytes.extend(name.as_bytes());
     bytes.resize((CHUNK_HEADER + bytes.len()).next_multiple_of(8) - CHUNK_HEADER, 0);
     let count = (entries.len() / ENTRY) as u32;
@@ -85,7 +87,7 @@ fn write_details(phase: *mut Chunk, details: &[Vec<i64>]) -> bool {
             if CHUNK_HEADER + bytes.len() + size_of_val(&first[..]) > BLOCK {
                 break;
             }
-            bytes.extend(first.iter().flat_map(|number| number.to_le_bytes()));
+            first.iter().for_each(|number| bytes.put_i64(*number));
             left = rest;
         }
         // SAFETY: the chunk has enough room and belongs to this thread.

@@ -4,7 +4,7 @@
 
 use std::sync::{
     OnceLock,
-    atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use profile_format::{CallEnd, CallFlags, CallRecordKind, ParameterMode, UnreadReason, ValueKind, calls::NOT_SHOWN};
@@ -36,8 +36,6 @@ struct Capture {
 }
 
 static CAPTURE: OnceLock<Capture> = OnceLock::new();
-/// The number of module unloads so far: class ids may mean other classes afterwards.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The number of thread suspensions so far, for example for garbage collections.
 static SUSPENSIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -62,12 +60,6 @@ pub(crate) fn start_capture(runtime: Runtime, captured: Captured, trace_size: u3
 
 pub(crate) fn is_on() -> bool {
     CAPTURE.get().is_some()
-}
-
-/// A module was unloaded.
-pub(crate) fn forget_classes() {
-    GENERATION.fetch_add(1, Relaxed);
-    classes::forget_classes();
 }
 
 /// Threads are suspended: objects may move.
@@ -253,7 +245,7 @@ fn is_looked_at_again(passing: ParameterMode) -> bool {
 
 /// A function with the generic arguments of a call.
 fn instance(runtime: Runtime, function: &'static Function, context: Option<&Context>) -> Option<&'static Instance> {
-    let generation = GENERATION.load(Relaxed);
+    let generation = classes::generation();
     let is_it = |instance: &Instance| match context {
         None => !function.is_generic,
         Some(context) => {

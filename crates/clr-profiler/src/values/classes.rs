@@ -18,11 +18,17 @@ struct Known {
 }
 
 static TABLE: [AtomicPtr<Known>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
+/// The number of module unloads so far: class ids may mean other classes afterwards.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Invalidates the table: ids may mean other classes from now on.
-pub(super) fn forget_classes() {
+/// A module was unloaded.
+pub(crate) fn forget_classes() {
     GENERATION.fetch_add(1, Relaxed);
+}
+
+/// The generation of class ids. What was learned in an earlier one no longer holds.
+pub(super) fn generation() -> u32 {
+    GENERATION.load(Relaxed)
 }
 
 /// How objects of a class lie in memory.
@@ -46,7 +52,7 @@ pub(super) fn number_of_class(id: Id) -> Option<u32> {
 
 /// Entries are never freed, even if their slots are reused.
 fn find(id: Id) -> Option<&'static Known> {
-    let generation = GENERATION.load(Relaxed);
+    let generation = generation();
     // Fibonacci hashing; the lowest bits of addresses are zeros.
     let first = (id >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - SLOTS.ilog2());
     let mut free = None;

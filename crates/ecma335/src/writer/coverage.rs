@@ -3,6 +3,8 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
+use little_endian::NumbersAt;
+
 use crate::{
     body::MethodBody,
     element::ElementType,
@@ -164,7 +166,7 @@ impl<'a> Cover<'a, '_> {
 
     fn number(&mut self, rva: u32) -> Result<u32, Obstacle> {
         let bytes = self.add(Rva(rva), 4)?;
-        Ok(bytes.try_into().map_or(0, u32::from_le_bytes))
+        Ok(bytes.u32_at(0).unwrap_or(0))
     }
 
     /// Reads the import of one function of mscoree.dll, and the jump to it at the image's native entry point.
@@ -326,19 +328,18 @@ impl Win32Resources<'_> {
         }
         self.budget = self.budget.checked_sub(1)?;
         let bytes = self.bytes;
-        let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
-        let counts = number(at + 12)?;
+        let counts = bytes.u32_at(at + 12)?;
         let mut end = 0;
         for index in 0..((counts & 0xFFFF) + (counts >> 16)) as usize {
-            let child = number(at + 16 + index * 8 + 4)?;
+            let child = bytes.u32_at(at + 16 + index * 8 + 4)?;
             let place = (child & !IS_DIRECTORY) as usize;
             end = end.max(if child & IS_DIRECTORY != 0 {
                 self.collect(place, depth + 1)?
             } else {
-                let start = number(place)?.checked_sub(self.rva.0)?;
+                let start = bytes.u32_at(place)?.checked_sub(self.rva.0)?;
                 self.leaves.push((place, start));
                 let start = start as usize;
-                let end = start.checked_add(number(place + 4)? as usize)?;
+                let end = start.checked_add(bytes.u32_at(place + 4)? as usize)?;
                 bytes.get(start..end).map(|_| end)?
             });
         }

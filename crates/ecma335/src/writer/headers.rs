@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use little_endian::{ByteOrder, LE, NumbersAt, PutNumbers};
+
 use crate::{
     error::{Error, ErrorKind, Result},
     image::{Directory, DirectoryKind, HeaderOffsets, Image, Section},
@@ -101,24 +103,25 @@ impl Headers {
         Self { bytes, offsets, sections: 0, raw: Vec::new() }
     }
 
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(cell) = self.bytes.get_mut(at..at + bytes.len()) {
-            cell.copy_from_slice(bytes);
+    fn put_u16(&mut self, at: usize, number: u16) {
+        if let Some(cell) = self.bytes.get_mut(at..at + 2) {
+            LE::write_u16(cell, number);
         }
     }
 
     pub(super) fn put_u32(&mut self, at: usize, number: u32) {
-        self.put(at, &number.to_le_bytes());
+        if let Some(cell) = self.bytes.get_mut(at..at + 4) {
+            LE::write_u32(cell, number);
+        }
     }
 
     fn u32(&self, at: usize) -> u32 {
-        let bytes = self.bytes.get(at..at + 4).unwrap_or_default();
-        bytes.try_into().map_or(0, u32::from_le_bytes)
+        self.bytes.u32_at(at).unwrap_or(0)
     }
 
     /// Sets the processor in the COFF header.
     pub(super) fn set_machine(&mut self, machine: u16) {
-        self.put(self.offsets.coff, &machine.to_le_bytes());
+        self.put_u16(self.offsets.coff, machine);
     }
 
     pub(super) fn set_directory(&mut self, kind: DirectoryKind, directory: Directory) {
@@ -158,11 +161,11 @@ impl Headers {
             0,
             section.characteristics,
         ] {
-            self.bytes.extend_from_slice(&number.to_le_bytes());
+            self.bytes.put_u32(number);
         }
         self.raw.push(section.raw_offset as usize..section.raw_offset as usize + section.raw_size as usize);
         self.sections += 1;
-        self.put(self.offsets.coff + 2, &self.sections.to_le_bytes());
+        self.put_u16(self.offsets.coff + 2, self.sections);
     }
 
     /// The ranges that a strong name covers: these headers, and the sections in the file.

@@ -1,6 +1,8 @@
 //! The new layout of an IL-only image (II.25). It has a section of writable data, one of code and metadata, one of
 //! Win32 resources, and one of relocations. Unreferenced parts are dropped.
 
+use little_endian::{ByteOrder, LE, PutNumbers};
+
 use super::{
     block::Block,
     coverage::{Coverage, Item},
@@ -148,7 +150,7 @@ impl<'a> Coverage<'a> {
             let mut bytes = win32.bytes.to_vec();
             for (at, inside) in &win32.leaves {
                 if let Some(cell) = bytes.get_mut(*at..*at + 4) {
-                    cell.copy_from_slice(&(rva + inside).to_le_bytes());
+                    LE::write_u32(cell, rva + inside);
                 }
             }
             let size = image.directory(DirectoryKind::Resource).size;
@@ -240,7 +242,7 @@ impl Imports {
         let library = hint + 2 + start.len() as u32;
         let mut bytes = Vec::new();
         for number in [lookup, 0, 0, library, address_table, 0, 0, 0, 0, 0, hint, 0] {
-            bytes.extend_from_slice(&number.to_le_bytes());
+            bytes.put_u32(number);
         }
         bytes.extend_from_slice(&[0, 0]);
         bytes.extend_from_slice(start);
@@ -250,18 +252,18 @@ impl Imports {
         bytes.resize((bytes.len() + 2).next_multiple_of(4) - 2, 0);
         let entry = at + bytes.len() as u32;
         bytes.extend_from_slice(&[0xFF, 0x25]);
-        bytes.extend_from_slice(&image_base.wrapping_add(address_table).to_le_bytes());
+        bytes.put_u32(image_base.wrapping_add(address_table));
         block.segments.push(bytes);
 
         const HIGHLOW: u16 = 3 << 12;
         let address = entry + 2;
         let mut relocations = Vec::new();
-        relocations.extend_from_slice(&(address & !0xFFF).to_le_bytes());
-        relocations.extend_from_slice(&12_u32.to_le_bytes());
-        relocations.extend_from_slice(&(HIGHLOW | (address & 0xFFF) as u16).to_le_bytes());
+        relocations.put_u32(address & !0xFFF);
+        relocations.put_u32(12);
+        relocations.put_u16(HIGHLOW | (address & 0xFFF) as u16);
         relocations.extend_from_slice(&[0, 0]);
         let mut table = [0; ADDRESS_TABLE_SIZE as usize];
-        table[..4].copy_from_slice(&hint.to_le_bytes());
+        LE::write_u32(&mut table, hint);
         Ok(Self { address_table: table, directory, relocations, entry })
     }
 }

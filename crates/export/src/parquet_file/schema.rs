@@ -1,5 +1,7 @@
 //! The footer of a file, and the columns of its schema.
 
+use little_endian::{ByteOrder, LE};
+
 use super::{
     input::{Input, damaged},
     thrift::Struct,
@@ -63,7 +65,7 @@ pub(super) fn footer(file: &[u8]) -> Result<Struct<'_>, String> {
     if magic != MAGIC || !file.starts_with(MAGIC) {
         return Err(none());
     }
-    let start = front.len().checked_sub(u32::from_le_bytes(*length) as usize).ok_or_else(none)?;
+    let start = front.len().checked_sub(LE::read_u32(length) as usize).ok_or_else(none)?;
     Struct::read(&mut Input::new(front, start))
 }
 

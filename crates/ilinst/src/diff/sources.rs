@@ -10,6 +10,7 @@ use std::{
 };
 
 use ::instrument::Input;
+use ecma335::FileKind;
 use zip::ZipArchive;
 
 use crate::{
@@ -118,12 +119,11 @@ fn inside(path: &Path) -> Result<BTreeMap<PathBuf, Source>, Failure> {
         return Ok(files.map(|each| (each.below, Source::file(&each.path))).collect());
     }
     let mut archive = open(path)?;
-    let is_assembly = |name: &str| [".dll", ".exe", ".netmodule"].iter().any(|end| name.to_lowercase().ends_with(end));
     let (mut entries, mut all) = (Vec::new(), 0_u64);
     for number in 0..archive.len() {
         let file = archive.by_index_raw(number).map_err(|error| trouble(path, &error))?;
         let (name, size) = (file.name().to_owned(), file.size());
-        if !is_assembly(&name) {
+        if FileKind::by_name(Path::new(&name)).is_none() {
             continue;
         }
         all = all.saturating_add(size);
@@ -152,6 +152,8 @@ mod tests {
 
     use zip::{ZipWriter, write::SimpleFileOptions};
 
+    use little_endian::{ByteOrder, LE};
+
     use super::*;
 
     /// A package with one assembly of that many zeros, of which its directory says another size.
@@ -170,7 +172,7 @@ mod tests {
         let entries: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"PK\x01\x02")).collect();
         for entry in entries {
             // APPNOTE.TXT, 4.3.12: the size that it had, 24 bytes behind the signature.
-            bytes[entry + 24..entry + 28].copy_from_slice(&said.to_le_bytes());
+            LE::write_u32(&mut bytes[entry + 24..], said);
         }
         fs::write(&path, bytes).expect("it can be written");
         path

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ::verify::{Library, Scope, Version};
-use ecma335::{Image, Metadata};
+use ecma335::{FileKind, Metadata};
 
 use ::instrument::Input;
 
@@ -98,13 +98,13 @@ impl Files {
 }
 
 fn parse(bytes: &[u8]) -> Option<Metadata<'_>> {
-    Metadata::parse(Image::parse(bytes).ok()?.metadata().ok()?).ok()
+    ecma335::open(bytes).ok().map(|(_, metadata)| metadata)
 }
 
 /// An assembly by its name in a folder.
 fn find(folder: &Path, name: &[u8]) -> Option<PathBuf> {
     let name = str::from_utf8(name).ok().filter(|name| is_file_name(name))?;
-    ["dll", "exe"].iter().map(|extension| folder.join(format!("{name}.{extension}"))).find(|path| path.is_file())
+    FileKind::assemblies(&folder.join(name)).into_iter().find(|path| path.is_file())
 }
 
 /// Whether a name leads to no other folder.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use little_endian::PutNumbers;
+
 use ecma335::{
     Clause, ClauseKind, Metadata, MetadataBuilder, MethodBody, OpCode, Token,
     body::Instruction,
@@ -182,16 +184,16 @@ impl Case {
                 }
                 Operand::Switch => {
                     let targets: Vec<&str> = operand.split(", ").collect();
-                    il.extend_from_slice(&(targets.len() as u32).to_le_bytes());
+                    il.put_u32(targets.len() as u32);
                     for (place, target) in targets.iter().enumerate() {
                         branches.push((il.len(), 4, (targets.len() - place - 1) * 4, (*target).to_owned()));
                         il.extend_from_slice(&[0; 4]);
                     }
                 }
                 Operand::Method if operand.starts_with("0x") => {
-                    il.extend_from_slice(&u32::from_str_radix(&operand[2..], 16).expect("a token").to_le_bytes());
+                    il.put_u32(u32::from_str_radix(&operand[2..], 16).expect("a token"));
                 }
-                Operand::Method => il.extend_from_slice(&callee(operand).0.to_le_bytes()),
+                Operand::Method => il.put_u32(callee(operand).0),
                 _ => {
                     let number: i64 = if operand.is_empty() { 0 } else { operand.parse().expect("a number") };
                     il.extend_from_slice(&number.to_le_bytes()[..usize::from(opcode.info().operand_size)]);

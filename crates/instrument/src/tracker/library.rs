@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{
-    Metadata, Rid, Token,
+    FileKind, Metadata, Rid, Token,
     schema::{ExportedType, Field, MethodDef, TypeDef},
     signature::text::TypeNames as _,
 };
@@ -16,7 +16,7 @@ use ilrewrite::AssemblyName;
 use super::references::{Names, Reference, member_text};
 use crate::{
     failure::Result,
-    input::{Input, parse_assembly, read_assembly},
+    input::{Input, read_assembly},
 };
 
 /// The assembly that a program has beside it only if it brings its own .NET.
@@ -55,7 +55,7 @@ pub(crate) fn has_as_referred<'r>(folder: &Path, references: impl Iterator<Item 
         by_assembly.entry(&reference.assembly).or_default().insert(outermost);
     }
     by_assembly.into_iter().all(|(assembly, mut names)| {
-        let path = folder.join(format!("{assembly}.dll"));
+        let path = folder.join(format!("{assembly}.{}", FileKind::Library.extension()));
         let read = in_assembly(&path, |metadata| {
             let name =
                 |namespace, name| Some(ecma335::metadata::join(&metadata.name(namespace).ok()?, &metadata.name(name).ok()?));
@@ -71,7 +71,7 @@ pub(crate) fn has_as_referred<'r>(folder: &Path, references: impl Iterator<Item 
 /// Returns the assemblies beside a library, in order.
 pub(crate) fn assemblies(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect();
+    let mut paths: Vec<PathBuf> = entries.filter(|path| FileKind::by_name(path) == Some(FileKind::Library)).collect();
     paths.sort();
     paths
 }
@@ -150,6 +150,6 @@ fn members(metadata: &Metadata<'_>, names: &Names<'_, '_>, rid: Rid<TypeDef>) ->
 /// Reads an assembly, if it exists.
 fn in_assembly<T>(path: &Path, read: impl FnOnce(&Metadata<'_>) -> T) -> Option<T> {
     let input = Input::open(path).ok()?;
-    let (_, metadata) = parse_assembly(&input).ok()?;
+    let (_, metadata) = ecma335::open(&input).ok()?;
     Some(read(&metadata))
 }

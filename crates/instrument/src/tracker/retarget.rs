@@ -2,7 +2,6 @@
 
 use ecma335::{
     Image, ImageWriter, Metadata, MetadataBuilder, Result, Rid, Segments, Table, Token,
-    container::ContainerWriter as _,
     schema::{AssemblyRef, ResolutionScope, TypeRef},
 };
 use ilrewrite::AssemblyName;

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
+use little_endian::{ByteOrder, LE};
 use profile_format::{
     CallEnd, CallFlags, CallRecordKind, ChunkKind, DescriptionKind, ParameterMode, TypeShape, UnreadReason, ValueKind,
     calls::{self as layout, LOST_AT, NOT_SHOWN, SEQUENCE_AT},
@@ -70,8 +71,8 @@ impl Reader {
         let mut rest = Cursor::new(content, chunk.offset);
         // The size of a record leads past records that are damaged or of another kind.
         while let Ok(head) = rest.array::<8>() {
-            let [kind, _, _, _, size @ ..] = head;
-            let Some(body) = (u32::from_le_bytes(size) as usize).checked_sub(head.len()) else { return };
+            let (kind, size) = (head[0], LE::read_u32(&head[4..]));
+            let Some(body) = (size as usize).checked_sub(head.len()) else { return };
             let Ok(body) = rest.take(body) else { return };
             let mut body = Cursor::new(body, 0);
             let _ = match DescriptionKind::from_number(kind) {
@@ -121,10 +122,10 @@ impl Reader {
         let mut rest = Cursor::new(content, chunk.offset);
         while let Ok(head) = rest.array::<{ layout::HEADER }>() {
             let mut head = Cursor::new(&head, 0);
-            let (Ok([a, b]), Ok(kind), Ok(flags)) = (head.array(), head.u8(), head.u8()) else { return };
+            let (Ok(size), Ok(kind), Ok(flags)) = (head.u16(), head.u8(), head.u8()) else { return };
             let flags = CallFlags::from_bits(flags);
             let (Ok(signature), Ok(number), Ok(clock)) = (head.u32(), head.u64(), head.i64()) else { return };
-            let Some(size) = usize::from(u16::from_le_bytes([a, b])).checked_sub(layout::HEADER) else { return };
+            let Some(size) = usize::from(size).checked_sub(layout::HEADER) else { return };
             let Ok(body) = rest.take(size) else { return };
             let mut values = Cursor::new(body, 0);
             let Some(signature) = self.signatures.get(&signature).copied() else { continue };
@@ -224,8 +225,8 @@ impl Reader {
             ValueKind::Unread => Value::Unread(UnreadReason::from_number(from.u8()?)),
             ValueKind::Null => Value::Null,
             ValueKind::String => {
-                let (length, count) = (from.u32()?, u16::from_le_bytes(from.array()?));
-                let units = (0..count).map(|_| from.array().map(u16::from_le_bytes)).collect::<Result<_, _>>()?;
+                let (length, count) = (from.u32()?, from.u16()?);
+                let units = (0..count).map(|_| from.u16()).collect::<Result<_, _>>()?;
                 Value::Text(length, units)
             }
             ValueKind::Pointer | ValueKind::IntPtr | ValueKind::UIntPtr => Value::Pointer(from.u64()?),
@@ -257,17 +258,17 @@ impl Reader {
             ValueKind::TimeSpan => Value::TimeSpan(from.i64()?),
             ValueKind::Type => Value::Type(self.type_of(from)?),
             ValueKind::Boolean => Value::Bool(from.u8()? != 0),
-            ValueKind::Char => Value::Char(u16::from_le_bytes(from.array()?)),
-            ValueKind::SByte => Value::Int(i8::from_le_bytes(from.array()?).into()),
+            ValueKind::Char => Value::Char(from.u16()?),
+            ValueKind::SByte => Value::Int(from.u8()?.cast_signed().into()),
             ValueKind::Byte => Value::Int(from.u8()?.into()),
-            ValueKind::Int16 => Value::Int(i16::from_le_bytes(from.array()?).into()),
-            ValueKind::UInt16 => Value::Int(u16::from_le_bytes(from.array()?).into()),
-            ValueKind::Int32 => Value::Int(i32::from_le_bytes(from.array()?).into()),
+            ValueKind::Int16 => Value::Int(from.u16()?.cast_signed().into()),
+            ValueKind::UInt16 => Value::Int(from.u16()?.into()),
+            ValueKind::Int32 => Value::Int(from.u32()?.cast_signed().into()),
             ValueKind::UInt32 => Value::Int(from.u32()?.into()),
             ValueKind::Int64 => Value::Int(from.i64()?.into()),
             ValueKind::UInt64 => Value::Int(from.u64()?.into()),
-            ValueKind::Single => Value::Single(f32::from_le_bytes(from.array()?)),
-            ValueKind::Double => Value::Double(f64::from_le_bytes(from.array()?)),
+            ValueKind::Single => Value::Single(f32::from_bits(from.u32()?)),
+            ValueKind::Double => Value::Double(f64::from_bits(from.u64()?)),
         })
     }
 

@@ -1,5 +1,6 @@
 //! A window on the file that knows its own file offset.
 
+use little_endian::{ByteOrder, LE, NumbersAt, PutNumbers};
 use profile_format::names;
 
 use crate::error::Error;
@@ -35,24 +36,28 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn u8(&mut self) -> Result<u8, Error> {
-        self.array().map(u8::from_le_bytes)
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, Error> {
+        self.take(2).map(LE::read_u16)
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, Error> {
-        self.array().map(u32::from_le_bytes)
+        self.take(4).map(LE::read_u32)
     }
 
     pub(crate) fn u64(&mut self) -> Result<u64, Error> {
-        self.array().map(u64::from_le_bytes)
+        self.take(8).map(LE::read_u64)
     }
 
     pub(crate) fn i64(&mut self) -> Result<i64, Error> {
-        self.array().map(i64::from_le_bytes)
+        self.take(8).map(LE::read_i64)
     }
 
     /// Reads a float; a value that is negative, infinite or NaN becomes zero.
     pub(crate) fn positive(&mut self) -> Result<f64, Error> {
-        let value = self.array().map(f64::from_le_bytes)?;
+        let value = self.take(8).map(LE::read_f64)?;
         Ok(if value.is_finite() && value > 0.0 { value } else { 0.0 })
     }
 
@@ -66,6 +71,12 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    /// Reads the number of a kind.
+    pub(crate) fn kind<T>(&mut self, what: &'static str, from_number: impl Fn(u32) -> Option<T>) -> Result<T, Error> {
+        let number = self.u32()?;
+        from_number(number).ok_or_else(|| self.unknown(what, number))
+    }
+
     /// Returns the error that the number just read has no meaning.
     pub(crate) fn unknown(&self, what: &'static str, value: u32) -> Error {
         Error::Unknown { what, value, offset: self.offset() - 4 }
@@ -75,7 +86,7 @@ impl<'a> Cursor<'a> {
 /// Returns the number at an offset; 0 beyond the end.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |number| u64::from_le_bytes(*number))
+    bytes.u64_at(at).unwrap_or(0)
 }
 
 /// Returns the number at an offset; 0 beyond the end.
@@ -87,25 +98,25 @@ pub(crate) fn i64_at(bytes: &[u8], at: usize) -> i64 {
 /// Returns the number at an offset; 0 beyond the end.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |number| u32::from_le_bytes(*number))
+    bytes.u32_at(at).unwrap_or(0)
 }
 
 /// Writes a number into bytes that are long enough.
 pub(crate) fn put_u64(bytes: &mut [u8], at: usize, number: u64) {
-    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *place = number.to_le_bytes();
+    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..8)) {
+        LE::write_u64(place, number);
     }
 }
 
 /// Writes a number into bytes that are long enough.
 pub(crate) fn put_u32(bytes: &mut [u8], at: usize, number: u32) {
-    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *place = number.to_le_bytes();
+    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..4)) {
+        LE::write_u32(place, number);
     }
 }
 
 /// Appends a string in the file's form. Names from files are short enough for a 32-bit length.
 pub(super) fn put_string(text: &str, to: &mut Vec<u8>) {
-    to.extend((text.len() as u32).to_le_bytes());
+    to.put_u32(text.len() as u32);
     to.extend(text.as_bytes());
 }

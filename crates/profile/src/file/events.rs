@@ -1,5 +1,6 @@
 //! Chunks of events: the beginning and end of each call, in mode trace.
 
+use little_endian::{ByteOrder, LE};
 use names::MethodId;
 use profile_format::{ChunkKind, chunk, event};
 
@@ -56,7 +57,7 @@ pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
     Ok(chunks.filter_map(|chunk| Events::read(&chunk).ok()).flat_map(move |events| {
         let Events { tree, sequence, words } = events;
         words.iter().map(move |word| {
-            let word = u64::from_le_bytes(*word);
+            let word = LE::read_u64(word);
             let (ticks, is_leave) = (word >> event::TIME_BIT << shift, word & event::LEAVE != 0);
             Event { tree, sequence, ticks, is_leave, node: (word & (event::LEAVE - 1)) as u32 }
         })

@@ -79,59 +79,47 @@ fn flags(reader: &mut Cursor<'_>) -> Result<HeaderFlags, Error> {
 
 impl Header {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let mut reader = Cursor::new(bytes, 0);
-        let known = flags(&mut reader)?;
+        let known = flags(&mut Cursor::new(bytes, 0))?;
         if known.has(HeaderFlags::PACKED) {
             return Err(Error::Damaged { what: "blocks that were not unpacked", offset: layout::FLAGS_AT });
         }
-        let pid = reader.u32()?;
-        let _pointer_size = reader.u32()?;
-        let clock = reader.u32()?;
-        let clock = Clock::from_number(clock).ok_or_else(|| reader.unknown("clock", clock))?;
-        let size = reader.u32()? as usize;
-        let (ticks_per_second, start_ticks, end_ticks) = (reader.u64()?.max(1), reader.i64()?, reader.i64()?);
-        let (start_time, max_nodes) = (reader.u64()?, reader.u32()?);
-        let mode = reader.u32()?;
-        let mode = Mode::from_number(mode).ok_or_else(|| reader.unknown("mode", mode))?;
-        let (probe_inside, probe_outside, clock_read) = (reader.positive()?, reader.positive()?, reader.positive()?);
-        let (histogram_shift, event_shift) = (reader.u32()?.min(63), reader.u32()?.min(63));
-        let (paused_ticks, cpu_ns) = (reader.i64()?.max(0), Some(reader.i64()?).filter(|cpu| *cpu >= 0));
-        let (is_merged, processes) = (known.has(HeaderFlags::MERGED), reader.u64()?.max(1));
+        let at = |at: usize| Cursor::new(bytes.get(at..).unwrap_or_default(), at);
+        let size = at(layout::SIZE_AT).u32()? as usize;
+        let (is_merged, processes) = (known.has(HeaderFlags::MERGED), at(layout::PROCESSES_AT).u64()?.max(1));
         // A header may be cut off before these.
         let later = |at: usize| Cursor::new(bytes.get(at..size).unwrap_or_default(), at);
         let cost = |at| later(at).positive().unwrap_or_default();
         let number = |at| later(at).u64().unwrap_or_default();
-        let [counting, counting_leave, clock_step] =
-            [layout::COUNTING_AT, layout::COUNTING_LEAVE_AT, layout::CLOCK_STEP_AT].map(cost);
         let mut strings = Cursor::new(bytes.get(STRINGS_AT..size.min(CONTROL_AT)).unwrap_or_default(), STRINGS_AT);
         Ok(Self {
+            // In the order of the file.
             program: strings.string()?,
             runtime: strings.string()?,
             path: strings.string()?,
-            pid,
+            pid: at(layout::PID_AT).u32()?,
             end: end(known),
-            mode,
-            clock,
-            ticks_per_second,
-            start_ticks,
-            end_ticks,
-            start_time,
-            max_nodes,
-            probe_inside,
-            probe_outside,
-            clock_read,
-            counting,
-            counting_leave,
-            clock_step,
+            mode: at(layout::MODE_AT).kind("mode", Mode::from_number)?,
+            clock: at(layout::CLOCK_AT).kind("clock", Clock::from_number)?,
+            ticks_per_second: at(layout::TICKS_PER_SECOND_AT).u64()?.max(1),
+            start_ticks: at(layout::START_AT).i64()?,
+            end_ticks: at(layout::END_AT).i64()?,
+            start_time: at(layout::TIME_AT).u64()?,
+            max_nodes: at(layout::MAX_NODES_AT).u32()?,
+            probe_inside: at(layout::PROBE_INSIDE_AT).positive()?,
+            probe_outside: at(layout::PROBE_OUTSIDE_AT).positive()?,
+            clock_read: at(layout::CLOCK_READ_AT).positive()?,
+            counting: cost(layout::COUNTING_AT),
+            counting_leave: cost(layout::COUNTING_LEAVE_AT),
+            clock_step: cost(layout::CLOCK_STEP_AT),
             sample_losses: SampleLosses {
                 lost: number(layout::LOST_SAMPLES_AT),
                 late: number(layout::LATE_SAMPLES_AT),
                 unsampled_threads: number(layout::UNSAMPLED_THREADS_AT),
             },
-            histogram_shift,
-            event_shift,
-            paused_ticks,
-            cpu_ns,
+            histogram_shift: at(layout::HISTOGRAM_SHIFT_AT).u32()?.min(63),
+            event_shift: at(layout::EVENT_SHIFT_AT).u32()?.min(63),
+            paused_ticks: at(layout::PAUSED_AT).i64()?.max(0),
+            cpu_ns: Some(at(layout::CPU_AT).i64()?).filter(|cpu| *cpu >= 0),
             // The control page is optional, and a file may be cut off before it.
             is_paused: Control::read(bytes).unwrap_or_default().is_paused,
             disk_was_full: known.has(HeaderFlags::DISK_FULL),
@@ -145,7 +133,7 @@ impl Header {
 
 /// Reads the first bytes, and checks that the file is a profile of this version.
 fn check_version(reader: &mut Cursor<'_>) -> Result<(), Error> {
-    if reader.array().map(u64::from_le_bytes) != Ok(MAGIC) {
+    if reader.u64() != Ok(MAGIC) {
         return Err(Error::NotAProfile);
     }
     match reader.u32()? {

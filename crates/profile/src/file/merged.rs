@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use little_endian::{ByteOrder, LE, PutNumbers};
 use profile_format::{ChunkKind, NodeFlags, chunk, merged as layout, statistics::BUCKETS};
 
 use super::{
@@ -53,7 +54,7 @@ pub(crate) struct MergedPath<'a> {
 impl MergedPath<'_> {
     /// Returns its flat values, by sample type.
     pub(crate) fn values(&self) -> impl Iterator<Item = i64> {
-        self.values.iter().map(|value| i64::from_le_bytes(*value))
+        self.values.iter().map(|value| LE::read_i64(value))
     }
 }
 
@@ -117,8 +118,7 @@ pub(super) fn method_statistics(chunk: &Chunk<'_>) -> Result<impl Iterator<Item 
     let phase = u32_at(chunk.bytes, layout::STATISTICS_PHASE_AT);
     let records = chunk.content_from(layout::FIRST_STATISTICS_AT)?.chunks_exact(STATISTICS_SIZE);
     Ok(records.map(move |record| {
-        let (words, _) = record.as_chunks();
-        let word = |index: usize| words.get(index).map_or(0, |word| u64::from_le_bytes(*word));
+        let word = |index: usize| u64_at(record, 8 * index);
         let time = |index: usize| (word(index) as i64).max(0);
         let mut buckets = [0; BUCKETS];
         buckets.iter_mut().enumerate().for_each(|(index, bucket)| *bucket = word(6 + index));
@@ -147,10 +147,10 @@ pub(crate) fn write_paths<'v>(
                 | NodeFlags::COUNTED.when(notes.is_counted)
                 | NodeFlags::WAS_COUNTED.when(notes.was_counted)
                 | NodeFlags::FLOW_LOST.when(notes.lost_flow);
-            chunk.extend(method_id.to_le_bytes());
-            chunk.extend(caller.map_or(0, |caller| caller + 1).to_le_bytes());
-            chunk.extend(flags.bits().to_le_bytes());
-            values.iter().for_each(|value| chunk.extend(value.to_le_bytes()));
+            chunk.put_u64(method_id);
+            chunk.put_u32(caller.map_or(0, |caller| caller + 1));
+            chunk.put_u32(flags.bits());
+            values.iter().for_each(|value| chunk.put_i64(*value));
         }
         for (at, field) in [
             (chunk::TREE_NUMBER_AT, head.tree),
@@ -174,14 +174,14 @@ pub(crate) fn write_statistics(out: &mut impl Write, phase: u32, all: &[MethodSt
     for some in all.chunks(MOST) {
         let mut chunk = vec![0; layout::FIRST_STATISTICS_AT];
         for MethodStatistics { method_id, exception_type, statistics, .. } in some {
-            chunk.extend(method_id.to_le_bytes());
-            chunk.extend((u64::from(*exception_type) | u64::from(statistics.is_some()) << 32).to_le_bytes());
+            chunk.put_u64(*method_id);
+            chunk.put_u64(u64::from(*exception_type) | u64::from(statistics.is_some()) << 32);
             let statistics = statistics.as_ref();
             let times = statistics.map_or([0; 3], |all| [all.first, all.min, all.max]);
-            times.iter().for_each(|time| chunk.extend(time.to_le_bytes()));
-            chunk.extend(statistics.map_or(0, |all| all.count).to_le_bytes());
+            times.iter().for_each(|time| chunk.put_i64(*time));
+            chunk.put_u64(statistics.map_or(0, |all| all.count));
             let buckets = statistics.map_or([0; BUCKETS], |all| all.buckets);
-            buckets.iter().for_each(|calls| chunk.extend(calls.to_le_bytes()));
+            buckets.iter().for_each(|calls| chunk.put_u64(*calls));
         }
         put_u32(&mut chunk, layout::STATISTICS_PHASE_AT, phase);
         write_chunk(out, ChunkKind::MethodStatistics, chunk)?;

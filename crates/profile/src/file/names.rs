@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
 };
 
+use little_endian::PutNumbers;
 use profile_format::{ChunkKind, NameKind, chunk};
 
 use super::{
@@ -98,30 +99,30 @@ impl NameRecord<'_> {
         match self {
             Self::Module(module) => {
                 to.push(NameKind::Module.number());
-                to.extend(module.key.to_le_bytes());
+                to.put_u64(module.key);
                 to.extend(module.mvid);
                 [&module.assembly, &module.name, &module.tool, &module.path].into_iter().for_each(|text| put_string(text, to));
             }
             Self::Method(id, name) => {
                 to.push(NameKind::Method.number());
-                to.extend(id.to_le_bytes());
+                to.put_u64(*id);
                 put_string(&name.type_name, to);
                 put_string(&name.method, to);
             }
             Self::ExceptionType(number, name) => {
                 to.push(NameKind::ExceptionType.number());
-                to.extend(number.to_le_bytes());
+                to.put_u32(*number);
                 put_string(name, to);
             }
             Self::Thread(tree, thread) => {
                 to.push(NameKind::Thread.number());
-                to.extend(tree.to_le_bytes());
-                to.extend(thread.managed_id.to_le_bytes());
+                to.put_u64(*tree);
+                to.put_u32(thread.managed_id);
                 put_string(&thread.name, to);
             }
             Self::Phase(number, name) => {
                 to.push(NameKind::Phase.number());
-                to.extend(number.to_le_bytes());
+                to.put_u32(*number);
                 put_string(name, to);
             }
         }

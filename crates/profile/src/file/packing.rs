@@ -8,7 +8,10 @@ use profile_format::{
     header::{BLOCK, FLAGS_AT},
 };
 
-use super::{cursor::u32_at, header::is_packed};
+use super::{
+    cursor::{put_u32, u32_at},
+    header::is_packed,
+};
 use crate::error::Error;
 
 /// The largest size to which a file is unpacked: 4 GiB. Trackers pack files of 1 GiB at most.
@@ -30,7 +33,7 @@ pub fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
         return Err(Error::Damaged { what: "the file ends here", offset: bytes.len() });
     };
     let mut all = header.to_vec();
-    all[FLAGS_AT..FLAGS_AT + 4].copy_from_slice(&(u32_at(header, FLAGS_AT) & !HeaderFlags::PACKED.bits()).to_le_bytes());
+    put_u32(&mut all, FLAGS_AT, u32_at(header, FLAGS_AT) & !HeaderFlags::PACKED.bits());
     while let Some((size, rest)) = packed.split_at_checked(SIZE) {
         let size = u32_at(size, 0) as usize;
         if size == 0 {

@@ -1,12 +1,17 @@
 //! Chunks of phases: snapshots of all nodes at a mark, and their details.
 
+use little_endian::{ByteOrder, LE};
 pub(crate) use profile_format::PhaseKind;
 use profile_format::{
     chunk,
     phase::{CLOCK_AT, DETAILS, ENTRY},
 };
 
-use super::{chunks::Chunk, cursor::u64_at, nodes::AsyncRecord};
+use super::{
+    chunks::Chunk,
+    cursor::{i64_at, u64_at},
+    nodes::AsyncRecord,
+};
 use crate::error::Error;
 
 /// The snapshot of the numbers at the beginning of a phase.
@@ -32,8 +37,8 @@ pub(crate) struct PhaseEntry {
 impl<'a> PhaseChunk<'a> {
     pub(super) fn read(chunk: &Chunk<'a>) -> Result<Self, Error> {
         let mut reader = chunk.reader_at(CLOCK_AT);
-        let (clock, kind) = (reader.i64()?, reader.u32()?);
-        let kind = PhaseKind::from_number(kind).ok_or_else(|| reader.unknown("a phase of kind", kind))?;
+        let clock = reader.i64()?;
+        let kind = reader.kind("a phase of kind", PhaseKind::from_number)?;
         let count = reader.u32()? as usize;
         reader.position = chunk::HEADER;
         let name = reader.string()?;
@@ -46,8 +51,7 @@ impl<'a> PhaseChunk<'a> {
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = PhaseEntry> {
         self.entries.iter().map(|entry| {
-            let (fields, _) = entry.as_chunks();
-            let field = |index: usize| i64::from_le_bytes(fields.get(index).copied().unwrap_or_default());
+            let field = |index: usize| i64_at(entry, 8 * index);
             PhaseEntry { node: field(0) as u64, calls: field(1), total: field(2), detached: field(3) }
         })
     }
@@ -81,7 +85,8 @@ impl<'a> DetailsChunk<'a> {
         let mut rest = self.numbers;
         std::iter::from_fn(move || {
             let (head, behind) = rest.split_first_chunk::<{ DETAILS / 8 }>()?;
-            let [node, exceptions, cpu_ns, samples, latency, completed, faulted, steps, count] = head.map(i64::from_le_bytes);
+            let [node, exceptions, cpu_ns, samples, latency, completed, faulted, steps, count] =
+                head.map(|number| LE::read_i64(&number));
             let (buckets, behind) = behind.split_at_checked(usize::try_from(count).ok()?)?;
             rest = behind;
             let of_async = AsyncRecord { latency, completed, faulted, steps, first: 0 };
@@ -94,7 +99,7 @@ impl PhaseDetails<'_> {
     /// Returns the buckets that had calls, and the number of calls in each.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, i64)> {
         self.buckets.iter().map(|bucket| {
-            let both = u64::from_le_bytes(*bucket);
+            let both = LE::read_u64(bucket);
             (both as u32 as usize, (both >> 32) as i64)
         })
     }

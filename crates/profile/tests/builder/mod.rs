@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use little_endian::{ByteOrder, LE, PutNumbers};
+
 use profile_format::{
     chunk::HEADER as CHUNK_HEADER,
     header::{self as layout, BLOCK},
@@ -59,9 +61,9 @@ pub(crate) fn names<'n>(methods: impl Iterator<Item = (u64, &'n [u8])>) -> Vec<u
     let mut chunk = vec![0; CHUNK_HEADER];
     for (row, name) in methods {
         chunk.push(2);
-        chunk.extend((KEY << 24 | row).to_le_bytes());
+        chunk.put_u64(KEY << 24 | row);
         string(&mut chunk, "N");
-        chunk.extend((name.len() as u32).to_le_bytes());
+        chunk.put_u32(name.len() as u32);
         chunk.extend(name);
     }
     let used = chunk.len();
@@ -111,7 +113,7 @@ pub(crate) fn captured() -> Vec<u8> {
     }
     let mut flags = 2_u32.to_le_bytes().to_vec();
     for (value, name) in [(1_i64, "Red"), (2, "Green")] {
-        flags.extend(value.to_le_bytes());
+        flags.put_i64(value);
         string(&mut flags, name);
     }
     let id = (KEY << 24 | 1).to_le_bytes();
@@ -180,7 +182,7 @@ impl Builder {
             "module" => {
                 let name = |name: &str| line.values.get(name).copied().unwrap_or_default().to_owned();
                 self.names.push(4);
-                self.names.extend(KEY.to_le_bytes());
+                self.names.put_u64(KEY);
                 self.names.extend([7; 16]);
                 for text in [name("assembly"), name("name"), "test".to_owned(), name("path")] {
                     string(&mut self.names, &text);
@@ -193,26 +195,26 @@ impl Builder {
                 self.methods.insert(method.to_owned(), KEY << 24 | bits | row);
                 if !line.has("unnamed") {
                     self.names.push(2);
-                    self.names.extend((KEY << 24 | bits | row).to_le_bytes());
+                    self.names.put_u64(KEY << 24 | bits | row);
                     string(&mut self.names, type_name);
                     string(&mut self.names, method);
                 }
             }
             "exception" => {
                 self.names.push(3);
-                self.names.extend(line.words[1].parse::<u32>().expect("a number").to_le_bytes());
+                self.names.put_u32(line.words[1].parse::<u32>().expect("a number"));
                 string(&mut self.names, line.words[2]);
             }
             "thread" => {
                 self.names.push(5);
-                self.names.extend(self.trees.to_le_bytes());
-                self.names.extend(line.words[1].parse::<u32>().expect("a number").to_le_bytes());
+                self.names.put_u64(self.trees);
+                self.names.put_u32(line.words[1].parse::<u32>().expect("a number"));
                 string(&mut self.names, line.words.get(2).copied().unwrap_or_default());
             }
             "tree" => self.tree(line),
             "counter" => {
-                self.counters.extend(self.methods[line.words[1]].to_le_bytes());
-                self.counters.extend(line.number("calls").to_le_bytes());
+                self.counters.put_u64(self.methods[line.words[1]]);
+                self.counters.put_u64(line.number("calls"));
             }
             "phase" => self.phase(line),
             "details" => self.details(line),
@@ -240,8 +242,8 @@ impl Builder {
 
     fn header(&mut self, line: &Line<'_>) {
         let mut header = vec![0; BLOCK];
-        header[..8].copy_from_slice(&layout::MAGIC.to_le_bytes());
-        let mut put_u32 = |at: usize, value: u64| header[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
+        LE::write_u64(&mut header, layout::MAGIC);
+        let mut put_u32 = |at: usize, value: u64| LE::write_u32(&mut header[at..], value as u32);
         for (at, value) in [
             (layout::VERSION_AT, 2),
             (layout::FLAGS_AT, line.number_or("flags", 1)),
@@ -284,8 +286,8 @@ impl Builder {
     fn chunk(&mut self, kind: u32, tree: u64) -> usize {
         let mut chunk = vec![0; BLOCK];
         let address = MEMORY + self.chunks.len() as u64 * DISTANCE;
-        chunk[..4].copy_from_slice(&kind.to_le_bytes());
-        chunk[4..8].copy_from_slice(&(BLOCK as u32).to_le_bytes());
+        LE::write_u32(&mut chunk, kind);
+        LE::write_u32(&mut chunk[4..], BLOCK as u32);
         let tree_address = MEMORY + self.tree as u64 * DISTANCE + 64;
         for (at, value) in [(8, address), (16, if kind == 1 { address + 64 } else { tree_address }), (24, tree), (32, 64)] {
             put(&mut chunk, at, value);
@@ -322,7 +324,7 @@ impl Builder {
     /// Returns the address of a new slot in the current tree.
     fn slot(&mut self) -> u64 {
         let chunk = &mut self.chunks[self.tree];
-        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes"));
+        let used = LE::read_u64(&chunk[32..]);
         put(chunk, 32, used + NODE as u64);
         MEMORY + self.tree as u64 * DISTANCE + used
     }
@@ -396,13 +398,13 @@ impl Builder {
         self.statistics = Some(chunk);
         let address = MEMORY + chunk as u64 * DISTANCE;
         let chunk = &mut self.chunks[chunk];
-        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes")).max(STATISTICS as u64);
+        let used = LE::read_u64(&chunk[32..]).max(STATISTICS as u64);
         put(chunk, 32, used + STATISTICS as u64);
         let place = used as usize;
         let (mut min, mut max, mut count) = (u64::MAX, 0, 0);
         for (value, bucket, calls) in times(line) {
             let at = place + 32 + 4 * bucket as usize;
-            chunk[at..at + 4].copy_from_slice(&calls.to_le_bytes());
+            LE::write_u32(&mut chunk[at..], calls);
             (min, max, count) = (min.min(value), max.max(value), count + u64::from(calls));
         }
         for (at, value) in [(0, line.number("first")), (8, if count == 0 { 0 } else { min }), (16, max), (24, count)] {
@@ -422,9 +424,9 @@ impl Builder {
             let mut parts = entry.split(':');
             let label = parts.next().expect("a label");
             let place = self.labels.get(label).or_else(|| self.methods.get(label)).copied().unwrap_or_else(|| panic!("{label}"));
-            data.extend(place.to_le_bytes());
+            data.put_u64(place);
             for _ in 0..3 {
-                data.extend(parts.next().map_or(0_i64, |part| part.parse().expect("a number")).to_le_bytes());
+                data.put_i64(parts.next().map_or(0_i64, |part| part.parse().expect("a number")));
             }
         }
         let chunk = &mut self.chunks[chunk];
@@ -446,7 +448,7 @@ impl Builder {
         numbers.extend(times.iter().map(|(_, bucket, calls)| bucket | u64::from(*calls) << 32));
         let phase = MEMORY + self.phase as u64 * DISTANCE;
         let chunk = &mut self.chunks[chunk];
-        let used = u64::from_le_bytes(chunk[32..40].try_into().expect("eight bytes")).max(64) as usize;
+        let used = LE::read_u64(&chunk[32..]).max(64) as usize;
         numbers.iter().enumerate().for_each(|(index, number)| put(chunk, used + 8 * index, *number));
         put(chunk, 16, phase);
         put(chunk, 32, (used + 8 * numbers.len()) as u64);
@@ -484,10 +486,10 @@ fn times(line: &Line<'_>) -> Vec<(u64, u64, u32)> {
 }
 
 fn put(bytes: &mut [u8], at: usize, value: u64) {
-    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    LE::write_u64(&mut bytes[at..], value);
 }
 
 fn string(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u32).to_le_bytes());
+    out.put_u32(text.len() as u32);
     out.extend(text.as_bytes());
 }

@@ -1,5 +1,6 @@
 //! Builds profiles with any number of call paths, as a tracker would write them (docs/profile-format.md).
 
+use little_endian::{ByteOrder, LE, PutNumbers};
 use profile_format::{
     header::{self as layout, BLOCK},
     node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
@@ -47,7 +48,7 @@ impl Paths {
 /// Builds a file.
 pub(crate) fn build(shape: Shape) -> Vec<u8> {
     let mut bytes = vec![0; BLOCK];
-    bytes[..8].copy_from_slice(&layout::MAGIC.to_le_bytes());
+    LE::write_u64(&mut bytes, layout::MAGIC);
     for (at, value) in [
         (layout::VERSION_AT, 2),
         (layout::FLAGS_AT, 1),
@@ -57,7 +58,7 @@ pub(crate) fn build(shape: Shape) -> Vec<u8> {
         (layout::MAX_NODES_AT, 1_000_000),
         (layout::HISTOGRAM_SHIFT_AT, 5),
     ] {
-        bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
+        LE::write_u32(&mut bytes[at..], value as u32);
     }
     for (at, value) in
         [(layout::TICKS_PER_SECOND_AT, 1_000_000_000), (layout::END_AT, 1_000_000 * shape.nodes), (layout::CPU_AT, u64::MAX)]
@@ -72,7 +73,7 @@ pub(crate) fn build(shape: Shape) -> Vec<u8> {
     let mut names = vec![0; 64];
     for method in 1..=shape.paths.methods(shape.nodes) {
         names.push(2);
-        names.extend(id(method).to_le_bytes());
+        names.put_u64(id(method));
         string(&format!("Shop.Orders.Type{}", method / 10), &mut names);
         string(&format!("Method{method}"), &mut names);
     }
@@ -157,10 +158,10 @@ fn chunk(bytes: &mut Vec<u8>, kind: u32, address: u64, tree: u64, used: u64) {
 }
 
 fn put(bytes: &mut [u8], at: usize, value: u64) {
-    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    LE::write_u64(&mut bytes[at..], value);
 }
 
 fn string(text: &str, to: &mut Vec<u8>) {
-    to.extend((text.len() as u32).to_le_bytes());
+    to.put_u32(text.len() as u32);
     to.extend(text.as_bytes());
 }

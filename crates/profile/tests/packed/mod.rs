@@ -1,5 +1,6 @@
 //! Packs profiles as the tracker does.
 
+use little_endian::{ByteOrder, LE, PutNumbers};
 use lz4_flex::block::compress;
 use profile_format::{
     HeaderFlags,
@@ -10,11 +11,10 @@ use profile_format::{
 pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     let (header, blocks) = bytes.split_at(BLOCK);
     let mut packed = header.to_vec();
-    let flags = header.get(FLAGS_AT..).and_then(|flags| flags.first_chunk()).copied().map(u32::from_le_bytes);
-    let flags = flags.expect("the header is whole") | HeaderFlags::PACKED.bits();
-    packed[FLAGS_AT..FLAGS_AT + 4].copy_from_slice(&flags.to_le_bytes());
+    let flags = LE::read_u32(&header[FLAGS_AT..]) | HeaderFlags::PACKED.bits();
+    LE::write_u32(&mut packed[FLAGS_AT..], flags);
     for block in blocks.chunks(BLOCK).map(compress) {
-        packed.extend((block.len() as u32).to_le_bytes());
+        packed.put_u32(block.len() as u32);
         packed.extend(block);
     }
     packed.extend([0; 4]);

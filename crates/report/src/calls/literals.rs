@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Write as _};
 
+use little_endian::{ByteOrder, LE};
+
 /// Writes a float with the fewest digits that identify it; large and small ones with an exponent.
 pub(super) fn put_float(out: &mut String, number: &(impl Display + fmt::LowerExp), size: f64) -> fmt::Result {
     let is_plain = size == 0.0 || !size.is_finite() || (1e-5..1e15).contains(&size.abs());
@@ -81,9 +83,7 @@ pub(super) fn decimal([low, middle, high, flags]: [u32; 4]) -> String {
 }
 
 pub(super) fn guid(bytes: &[u8; 16]) -> String {
-    let [a, b, c, d, e, f, g, h, rest @ ..] = *bytes;
-    let first = u32::from_le_bytes([a, b, c, d]);
-    let (second, third) = (u16::from_le_bytes([e, f]), u16::from_le_bytes([g, h]));
-    let (fourth, last) = rest.split_at(2);
+    let (first, second, third) = (LE::read_u32(bytes), LE::read_u16(&bytes[4..]), LE::read_u16(&bytes[6..]));
+    let (fourth, last) = (&bytes[8..10], &bytes[10..]);
     format!("{first:08x}-{second:04x}-{third:04x}-{}-{}", hex::encode(fourth), hex::encode(last))
 }

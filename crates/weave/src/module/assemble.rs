@@ -3,8 +3,8 @@
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use ecma335::{
-    Additions, ContainerWriter as _, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile,
-    Rid, Rva, Segments, Token,
+    Additions, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments,
+    Token,
     image::Precompiled,
     schema::{File, MethodDef},
     tables::RowCounts,
@@ -25,7 +25,7 @@ use crate::{
         headers::adapt_headers,
         local_sigs::{self, LocalSigs},
         note::Note,
-        pdb::{DebugInfo, MethodDebug, NewPdb, Pdb, PdbBuilder},
+        pdb::{DebugInfo, DebugOutput, MethodDebug, NewPdb, Pdb, PdbBuilder},
         strong_name,
         woven::Woven,
     },
@@ -136,16 +136,26 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         (1..).zip(merged.methods).map(decision).collect()
     }
 
-    /// Builds the module.
+    /// Builds the module. Each step takes the result of the one before it.
     ///
     /// # Errors
     /// If the file cannot be written, or must not be: see [`Refusal::from_error`](crate::Refusal::from_error).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
-        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, mut merged, mut debug, pdb } =
-            self;
-        if merged.bodies.is_empty() {
-            return unchanged(image, metadata, module_key, merged.methods);
+        if self.merged.bodies.is_empty() {
+            return unchanged(self.image, self.metadata, self.module_key, self.merged.methods);
         }
+        let Marked { merged, module, calls, debug, pdb } = self.mark()?;
+        let writer = ImageWriter::new(module.image, module.metadata, module.weaving.options.keep_layout);
+        let locals_settled = merged.settle_locals(module.image, module.metadata, &writer)?;
+        let placed = locals_settled.place_bodies(&writer)?;
+        let complete = placed.complete(&module)?;
+        let described = complete.update_pdb(&module, debug, pdb);
+        described.write(&module, writer, calls)
+    }
+
+    /// Adds the mark to the module.
+    fn mark(self) -> Result<Marked<'a, 'm>, Error> {
+        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, mut merged, debug, pdb } = self;
         if let Some(constructor) = weaving.tracker.add_to(&mut merged.tokens)? {
             let names = (has_id.contains(&true) || !calls.is_empty()).then(|| {
                 let named = calls.iter().map(|call| Ok((call.member_ref, call.names(metadata)?)));
@@ -164,37 +174,27 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             };
             merged.tokens.mark(constructor, &mark.to_blob())?;
         }
-        let writer = ImageWriter::new(image, metadata, weaving.options.keep_layout);
-        let locals_settled = merged.settle_locals(image, metadata, &writer)?;
-        let BodiesPlaced { mut builder, code, mut bodies, records, methods } = locals_settled.place_bodies(&writer)?;
-        dangling::refuse(image, metadata, &methods, &builder.growth())?;
-        // A composite image lists the MVIDs of its components. The runtime ends a program that loads a component with
-        // another MVID.
-        let mvid = match image.precompiled() {
-            Some(Precompiled::Component) => metadata.mvid()?,
-            _ => woven_mvid(module_key, weaving.tool, &words),
-        };
-        builder.set_mvid(mvid);
-        let new_pdb = update_pdb(&mut debug, pdb.as_deref(), records, (metadata.tables.counts(), builder.counts()));
-        // The PDB may be as large as the file.
-        drop(pdb);
-        let (entries, pdb, trouble) = debug.finish(new_pdb, weaving.pdb_name);
-        let (mut writer, mut notes) = adapt_headers(image, writer);
-        writer.set_debug(entries);
-        notes.extend(trouble.map(Note::PdbRemoved));
-        notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
-        let key = strong_name::prepare(image, metadata, weaving.keys, &mut writer, &mut notes);
-        let (code_offset, additions) = (writer.code_offset()?, builder.additions());
-        let mut file = writer.finish(code, builder)?;
-        if let Some(key) = key {
-            let signature = key.sign(file.signed_content());
-            file.sign(&signature);
-        }
-        for (_, range) in &mut bodies {
-            *range = code_offset + range.start..code_offset + range.end;
-        }
-        Ok(Woven { file: file.into_segments(), bodies, methods, calls, additions, module_key, mvid, pdb, notes })
+        Ok(Marked { merged, module: Module { image, metadata, weaving, module_key, words }, calls, debug, pdb })
     }
+}
+
+/// The module, and all that was asked for it.
+struct Module<'a, 'm> {
+    image: &'m Image<'a>,
+    metadata: &'m Metadata<'a>,
+    weaving: &'m Weave<'m>,
+    module_key: u64,
+    /// The options as the mark states them.
+    words: String,
+}
+
+/// Woven bodies with the mark. All tokens are there, but for signatures of locals.
+struct Marked<'a, 'm> {
+    merged: Merged<'a, Tokens<'a, 'm>>,
+    module: Module<'a, 'm>,
+    calls: Vec<CallTarget>,
+    debug: DebugInfo<'a, 'm>,
+    pdb: Option<Cow<'m, [u8]>>,
 }
 
 /// A module in which no method was woven.
@@ -240,6 +240,22 @@ struct BodiesPlaced<'a, 'm> {
     methods: Vec<Result<Shape, Reason>>,
 }
 
+/// Metadata that do not change any more, and break no reference of the input.
+struct Complete<'a, 'm> {
+    placed: BodiesPlaced<'a, 'm>,
+    mvid: [u8; 16],
+}
+
+/// A module with its PDB. Only the headers are missing.
+struct Described<'a, 'm> {
+    builder: MetadataBuilder<'a, 'm>,
+    code: Segments<'a>,
+    bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
+    methods: Vec<Result<Shape, Reason>>,
+    mvid: [u8; 16],
+    debug: DebugOutput<'a>,
+}
+
 impl<'a, 'm> Merged<'a, Tokens<'a, 'm>> {
     /// Gives the signatures of locals rows. All other tokens are there.
     fn settle_locals(
@@ -282,6 +298,56 @@ impl<'a, 'm> LocalsSettled<'a, 'm> {
             code.push(embedded.add_to(&mut builder, rva(code.len())?)?);
         }
         Ok(BodiesPlaced { builder, code, bodies, records, methods })
+    }
+}
+
+impl<'a, 'm> BodiesPlaced<'a, 'm> {
+    /// Gives the module its MVID.
+    fn complete(mut self, module: &Module<'a, 'm>) -> Result<Complete<'a, 'm>, Error> {
+        let Module { image, metadata, weaving, module_key, words } = module;
+        dangling::refuse(image, metadata, &self.methods, &self.builder.growth())?;
+        // A composite image lists the MVIDs of its components. The runtime ends a program that loads a component with
+        // another MVID.
+        let mvid = match image.precompiled() {
+            Some(Precompiled::Component) => metadata.mvid()?,
+            _ => woven_mvid(*module_key, weaving.tool, words),
+        };
+        self.builder.set_mvid(mvid);
+        Ok(Complete { placed: self, mvid })
+    }
+}
+
+impl<'a, 'm> Complete<'a, 'm> {
+    fn update_pdb(self, module: &Module<'a, 'm>, mut debug: DebugInfo<'a, 'm>, pdb: Option<Cow<'m, [u8]>>) -> Described<'a, 'm> {
+        let Self { placed: BodiesPlaced { builder, code, bodies, records, methods }, mvid } = self;
+        let new_pdb = update_pdb(&mut debug, pdb.as_deref(), records, (module.metadata.tables.counts(), builder.counts()));
+        // The PDB may be as large as the file.
+        drop(pdb);
+        let debug = debug.finish(new_pdb, module.weaving.pdb_name);
+        Described { builder, code, bodies, methods, mvid, debug }
+    }
+}
+
+impl<'a, 'm> Described<'a, 'm> {
+    fn write(self, module: &Module<'a, 'm>, writer: ImageWriter<'a, 'm>, calls: Vec<CallTarget>) -> Result<Woven<'a>, Error> {
+        let Self { builder, code, mut bodies, methods, mvid, debug: (entries, pdb, trouble) } = self;
+        let Module { image, metadata, weaving, module_key, .. } = module;
+        let (mut writer, mut notes) = adapt_headers(image, writer);
+        writer.set_debug(entries);
+        notes.extend(trouble.map(Note::PdbRemoved));
+        notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
+        let key = strong_name::prepare(image, metadata, weaving.keys, &mut writer, &mut notes);
+        let (code_offset, additions) = (writer.code_offset()?, builder.additions());
+        let mut file = writer.finish(code, builder)?;
+        if let Some(key) = key {
+            let signature = key.sign(file.signed_content());
+            file.sign(&signature);
+        }
+        for (_, range) in &mut bodies {
+            *range = code_offset + range.start..code_offset + range.end;
+        }
+        let file = file.into_segments();
+        Ok(Woven { file, bodies, methods, calls, additions, module_key: *module_key, mvid, pdb, notes })
     }
 }
 

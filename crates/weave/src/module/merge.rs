@@ -88,7 +88,7 @@ pub(super) struct WovenMethods<'a, P> {
 /// Weaves the methods of a plan. `begin` returns the provider of tokens. It is called again if methods share more data than
 /// the budget allows. The PDB, given with its size, is updated if there is one.
 pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
-    container: &Image<'a>,
+    image: &Image<'a>,
     metadata: &Metadata<'a>,
     weaving: &Weave<'_>,
     module_key: u64,
@@ -103,11 +103,11 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
     let hooks: Vec<&Hooks> = weaving.options.all_hooks().filter(|hooks| hooks.probe().is_some()).collect();
     let own = hooks.iter().filter_map(|hooks| hooks.probe().cloned());
     let probes: Vec<Probe> = weaving.tracker.probes().into_iter().chain(own).collect();
-    let budgets = || [container.bytes().len(), pdb.map_or(0, |(_, size)| size)].map(Budget::for_file);
+    let budgets = || [image.bytes().len(), pdb.map_or(0, |(_, size)| size)].map(Budget::for_file);
     let [budget, pdb_budget] = budgets();
     let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
     let mut weaver = BodyWeaver {
-        container,
+        image,
         bodies: Context::new(metadata, &probes)?,
         module_key,
         options: weaving.options,

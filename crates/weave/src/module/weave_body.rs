@@ -1,7 +1,7 @@
 //! Weaves one method: decides by its body, chooses its probe, and has it rewritten.
 
 use ecma335::{
-    Budget, Container, Cursor, Error, MethodBody, Rid, Rva, Token,
+    Budget, Cursor, Error, Image, MethodBody, Rid, Rva, Token,
     schema::{MethodDef, MethodSpec, StandAloneSig},
 };
 use ilrewrite::{Batch, BodyRewriter, Context, Method, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, Value};
@@ -28,7 +28,7 @@ use crate::{
 
 /// Weaves the methods of a module. Several threads use it at a time.
 pub(super) struct BodyWeaver<'a, 'm> {
-    pub(super) container: &'m dyn Container<'a>,
+    pub(super) image: &'m Image<'a>,
     pub(super) bodies: Context<'a, 'm>,
     /// The first part of the method ids.
     pub(super) module_key: u64,
@@ -83,7 +83,7 @@ impl<'a> BodyWeaver<'a, '_> {
         let metadata = self.bodies.metadata();
         let bad_body = |error: Error| RewriteError::BadBody(error.to_string());
         let row = metadata.row(rid).map_err(bad_body)?;
-        let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
+        let body = MethodBody::parse(self.image.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
         let options = self.options_by_method.get(rid);
         let hooks = Some(self.options.hooks_set_by(options.hooks)).filter(|hooks| hooks.probe().is_some());
         self.check_policy(rid, &row, &body, &options, hooks.is_some())?;
@@ -202,7 +202,7 @@ impl<'a> BodyWeaver<'a, '_> {
     pub(super) fn skip_shared(&self, selected: &[Rid<MethodDef>], methods: &mut [Result<Shape, Reason>]) -> Vec<Rid<MethodDef>> {
         let cost = |rid: Rid<MethodDef>| {
             let row = self.bodies.metadata().row(rid).ok()?;
-            let body = MethodBody::parse(self.container.cursor_at(Rva(row.rva)).ok()?).ok()?;
+            let body = MethodBody::parse(self.image.cursor_at(Rva(row.rva)).ok()?).ok()?;
             Some(self.cost(&body, self.bodies.metadata().blob(row.signature).ok()?.len()))
         };
         let costs = selected.iter().map(|rid| cost(*rid).unwrap_or(0));

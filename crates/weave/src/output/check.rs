@@ -12,6 +12,7 @@ use ecma335::{
     vacancy::vacant_blobs,
 };
 
+use little_endian::NumbersAt;
 use names::Mark;
 use rayon::prelude::*;
 
@@ -71,8 +72,7 @@ pub fn check(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>
 /// The first fault, by method.
 pub fn check_contents(output: &[u8], woven: &Woven<'_>, input: (&Image<'_>, &Metadata<'_>)) -> Result<(), Fault> {
     let fault = |what: String| Err(Fault { method: None, what });
-    let image = Image::parse(output)?;
-    let metadata = Metadata::parse(image.metadata()?)?;
+    let (image, metadata) = ecma335::open(output)?;
     check_local_sigs(output, &metadata, input.1, woven)?;
     check_tables(&metadata, input.1).or_else(fault)?;
     check_additions(&metadata, input.1, &woven.additions).or_else(fault)?;
@@ -282,8 +282,7 @@ fn check_mark(metadata: &Metadata<'_>, woven: &Woven<'_>) -> Result<(), String> 
 
 /// The LocalVarSigTok of a fat body at this range of the file (II.25.4.3).
 fn local_var_sig(output: &[u8], body: &Range<usize>) -> Option<Token> {
-    let token = output.get(body.start + MethodBody::LOCAL_VAR_SIG_AT..)?.first_chunk()?;
-    Some(Token(u32::from_le_bytes(*token)))
+    output.u32_at(body.start + MethodBody::LOCAL_VAR_SIG_AT).map(Token)
 }
 
 /// A written file and its original.

@@ -6,6 +6,7 @@ use ecma335::{
     flags::vtable_fixup_flags, schema::MethodDef,
 };
 use ilrewrite::Shape;
+use little_endian::{ByteOrder, LE};
 use rayon::prelude::*;
 
 use crate::select::reason::Reason;
@@ -51,13 +52,11 @@ pub(crate) fn refuse(
 /// The slots that native code calls through hold tokens (II.25.3.3.3).
 fn check_vtable_fixups(image: &Image<'_>, growth: &Growth<'_, '_>) -> Result<(), Error> {
     for fixup in image.bytes_at(image.cli_header().vtable_fixups).chunks_exact(8) {
-        let [r0, r1, r2, r3, c0, c1, k0, k1] = *fixup else { continue };
-        let (slots, count, kind) =
-            (u32::from_le_bytes([r0, r1, r2, r3]), u16::from_le_bytes([c0, c1]), u16::from_le_bytes([k0, k1]));
+        let (slots, count, kind) = (LE::read_u32(fixup), LE::read_u16(&fixup[4..]), LE::read_u16(&fixup[6..]));
         let size = if kind & vtable_fixup_flags::SLOTS_64BIT != 0 { 8 } else { 4 };
         let Ok(slots) = image.cursor_at(Rva(slots)) else { continue };
         for slot in slots.rest().chunks_exact(size).take(count.into()) {
-            if slot.first_chunk().is_some_and(|token| growth.revives(Token(u32::from_le_bytes(*token)))) {
+            if growth.revives(Token(LE::read_u32(slot))) {
                 return Err(Error::new(ErrorKind::Dangling(Place::VTableFixup)));
             }
         }

@@ -20,6 +20,7 @@ use ecma335::{
     tables::RowCounts,
 };
 use ilrewrite::{AssemblyName, MethodName, TokenProvider, TypeName};
+use little_endian::{ByteOrder, LE};
 use names::EMBEDDED_NAMESPACE;
 
 use super::local_sigs::LocalSigs;
@@ -42,8 +43,7 @@ impl<'s> Embedded<'s> {
     /// # Errors
     /// If it cannot be read, or contains metadata that cannot be embedded.
     pub(crate) fn read(bytes: &'s [u8], into: &Metadata<'_>) -> Result<Self, Error> {
-        let image = Image::parse(bytes)?;
-        let metadata = Metadata::parse(image.metadata()?)?;
+        let (image, metadata) = ecma335::open(bytes)?;
         let is_there = |table| metadata.tables.count(table) > 0;
         let global = metadata.children::<TypeDef, MethodDef>(Rid::new(1)).count()
             + metadata.children::<TypeDef, Field>(Rid::new(1)).count();
@@ -245,7 +245,7 @@ impl<'i> Import<'i, '_, '_> {
             if instruction.info.operand.is_token() {
                 let token = self.token(instruction.token())?;
                 let at = instruction.offset as usize + usize::from(instruction.info.size);
-                il[at..at + 4].copy_from_slice(&token.0.to_le_bytes());
+                LE::write_u32(&mut il[at..], token.0);
             }
         }
         let mut clauses = body.clauses.clone();

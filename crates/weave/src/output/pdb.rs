@@ -6,6 +6,8 @@ mod new_pdb;
 
 use std::ops::Range;
 
+use little_endian::PutNumbers;
+
 use ecma335::{
     Budget, Cursor, Error, ErrorKind, FileOffset, Metadata, MetadataBuilder, Rid, Table, Token,
     cursor::put_compressed_u32,
@@ -19,7 +21,7 @@ use ilrewrite::{
     layout::Layout,
 };
 
-pub(crate) use self::link::DebugInfo;
+pub(crate) use self::link::{DebugInfo, DebugOutput};
 pub use self::link::{PdbReference, find};
 pub(crate) use self::new_pdb::NewPdb;
 
@@ -190,7 +192,7 @@ impl<'c> OffsetMap<'c> {
                     [new, self.offset(start.saturating_add(length)).saturating_sub(new)]
                 }
             };
-            range.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+            range.iter().for_each(|number| out.put_u32(*number));
         }
         Ok(out)
     }
@@ -199,10 +201,10 @@ impl<'c> OffsetMap<'c> {
         let mut out = Vec::new();
         let catch = value.u32()?;
         let catch = catch.checked_sub(1).map_or(0, |offset| self.offset(offset) + 1);
-        out.extend_from_slice(&catch.to_le_bytes());
+        out.put_u32(catch);
         while !value.is_empty() {
             for offset in [value.u32()?, value.u32()?] {
-                out.extend_from_slice(&self.offset(offset).to_le_bytes());
+                out.put_u32(self.offset(offset));
             }
             put_compressed_u32(&mut out, value.compressed_u32()?);
         }

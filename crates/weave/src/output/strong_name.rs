@@ -1,6 +1,7 @@
 //! Strong names (II.6.2.1.3): a signed file is signed again, or its flag is cleared.
 
 use ecma335::{Image, ImageWriter, Metadata, flags::cli_flags};
+use little_endian::NumbersAt;
 use rsa::{BigUint, Pkcs1v15Sign, RsaPrivateKey, traits::PublicKeyParts as _};
 use sha1::{Digest, Sha1};
 
@@ -51,7 +52,7 @@ impl StrongNameKey {
             rest = behind;
             Ok(BigUint::from_bytes_le(number))
         };
-        let bits = u32::from_le_bytes(content.first_chunk().copied().ok_or(KeyError::Malformed)?);
+        let bits = content.u32_at(0).ok_or(KeyError::Malformed)?;
         take(4)?;
         let (whole, half) = (bits as usize / 8, bits as usize / 16);
         let exponent = take(4)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecma335::{
-    Error, Image, Metadata, Rid, Token,
+    Error, Metadata, Rid, Token,
     schema::{AssemblyRef, GenericParam, MethodDef, TypeRef},
 };
 use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
@@ -120,8 +120,7 @@ impl Tracker {
     /// # Errors
     /// If the bytes are not an assembly.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let image = Image::parse(bytes)?;
-        let metadata = Metadata::parse(image.metadata()?)?;
+        let (_, metadata) = ecma335::open(bytes)?;
         let references = metadata.tables.rows::<AssemblyRef>().map(|(_, row)| metadata.name(row.name));
         let references = references.collect::<Result<_, _>>()?;
         let owners = metadata.tables.rows::<GenericParam>().filter_map(|(_, row)| row.owner.token()?.rid_in::<MethodDef>());

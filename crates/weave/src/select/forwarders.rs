@@ -7,6 +7,7 @@ use ecma335::{
     element::ElementType,
     schema::{MemberRef, MethodDef, MethodSpec, TypeDef, TypeDefOrRef, TypeSpec},
 };
+use little_endian::NumbersAt;
 use names::CompilerGenerated;
 
 use super::{
@@ -211,7 +212,7 @@ fn short_body<'a>(image: &Image<'a>, row: &MethodDef, limit: u32) -> Option<Meth
     // A tiny header has the size in one byte, a fat one at offset 4 (II.25.4).
     let size = match *header.first()? {
         tiny if tiny & 3 == 2 => u32::from(tiny >> 2),
-        _ => u32::from_le_bytes(header.get(4..8)?.try_into().ok()?),
+        _ => header.u32_at(4)?,
     };
     if size <= limit { MethodBody::parse(cursor).ok() } else { None }
 }

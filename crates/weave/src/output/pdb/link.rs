@@ -70,12 +70,8 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
         None
     }
 
-    /// The new debug directory, the PDB to write beside the image, and the reason if an existing PDB is dropped.
-    pub(crate) fn finish(
-        self,
-        new: Option<NewPdb>,
-        name: Option<&str>,
-    ) -> (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>) {
+    /// Renews the debug entries for the new PDB.
+    pub(crate) fn finish(self, new: Option<NewPdb>, name: Option<&str>) -> DebugOutput<'a> {
         let mut entries = self.entries;
         entries.retain(|entry| entry.kind != debug::kind::R2R_PERF_MAP);
         let Some(mut new) = new else {
@@ -87,6 +83,9 @@ impl<'a, 'p> DebugInfo<'a, 'p> {
         (entries, (!is_embedded).then_some(new.bytes), None)
     }
 }
+
+/// The new debug directory, the PDB to write beside the image, and the reason if an existing PDB is dropped.
+pub(crate) type DebugOutput<'a> = (Vec<DebugEntry<'a>>, Option<Vec<u8>>, Option<PdbTrouble>);
 
 /// The PDB that an image embeds, or the one beside it if the id matches. `None` if the image names none.
 ///

@@ -7,6 +7,7 @@ use ecma335::{
     schema::{MethodDef, Row as _},
 };
 use ildiff::{self as diff, Side, WovenOriginal};
+use little_endian::{ByteOrder, LE};
 use verify::{Library, Report, Scope};
 use weave::{LeaveMode, Options, Tracker, Weave, output_check};
 
@@ -75,7 +76,7 @@ fn plant(host: &[u8], body: &[u8], method: u64) -> Option<Vec<u8>> {
     planted.resize(planted.len().next_multiple_of(4), 0);
     let rva = last.virtual_address.0 + planted.len() as u32 - last.raw_offset;
     planted.extend_from_slice(body);
-    let mut put = |at: usize, value: u32| planted.get_mut(at..at + 4).map(|place| place.copy_from_slice(&value.to_le_bytes()));
+    let mut put = |at: usize, value: u32| planted.get_mut(at..at + 4).map(|place| LE::write_u32(place, value));
     // The RVA is the first column of a method.
     debug_assert_eq!(MethodDef::TABLE.columns()[0].name, "rva");
     put(metadata.tables.offset(rid).0 as usize, rva)?;

@@ -8,15 +8,15 @@
 //! end, a blob longer than its heap, or a branch to another place. A target does with bytes the work of a command.
 
 /// The builder of profiles that the tests of `profile` use.
-#[path = "../../profile/tests/builder/mod.rs"]
+#[path = "../../../crates/profile/tests/builder/mod.rs"]
 mod profile_builder;
 
 /// The packer that the tests of `report` use.
-#[path = "../../profile/tests/packed/mod.rs"]
+#[path = "../../../crates/profile/tests/packed/mod.rs"]
 mod packed_profile;
 
 /// The writer of Parquet that the tests of `export` use.
-#[path = "../../export/tests/parquet_files/mod.rs"]
+#[path = "../../../crates/export/tests/parquet_files/mod.rs"]
 mod parquet_files;
 
 pub mod dangling;

@@ -8,6 +8,7 @@ mod parquet;
 mod profile;
 
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, schema::CodedIndex, tables::RowCounts};
+use little_endian::NumbersAt;
 
 /// A number in a file.
 #[derive(Clone, Copy, Debug)]
@@ -139,5 +140,5 @@ pub(crate) fn bytes_of(range: std::ops::Range<usize>, kind: Kind) -> impl Iterat
 
 /// Returns four bytes of a file as a number; 0 behind its end.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    bytes.u32_at(at).unwrap_or(0)
 }

@@ -7,7 +7,7 @@ use disasm::{
     list::{self, Listing, Methods, Sort},
 };
 use ecma335::{
-    Cursor, FileOffset, Image, LoadedImage, Metadata, MethodBody, Rid, Rva, Table,
+    Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Table,
     debug::{CodeView, DebugEntry},
     image::DirectoryKind,
     schema::{CustomAttribute, Event, EventMap, Field, MethodDef, Param, Property, PropertyMap, TypeDef, TypeRef},
@@ -39,7 +39,7 @@ fn outcome<T, E>(read: &Result<T, E>) -> Outcome {
 }
 
 pub(super) fn image(bytes: &[u8]) -> Result<Outcome, String> {
-    let _ = LoadedImage::parse(bytes);
+    let _ = ecma335::open_loaded(bytes);
     let Ok(image) = Image::parse(bytes) else { return Ok(Outcome::Refused) };
     for kind in [DirectoryKind::Import, DirectoryKind::Resource, DirectoryKind::Debug, DirectoryKind::BaseRelocation] {
         let directory = image.directory(kind);
