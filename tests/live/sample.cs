@@ -198,6 +198,7 @@ static class Sample
     static void Long(double end) { while (Cpu() < end) for (int i = 0; i < 30; i++) sink += Steps10000(i); }
 
     /// Three phases of equal CPU time, which differ in the length of their methods.
+    [MethodImpl(MethodImplOptions.NoInlining)]
     static string Phases(int milliseconds)
     {
         double start = Cpu(), each = milliseconds / 1000.0;

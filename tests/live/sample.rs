@@ -34,8 +34,9 @@ fn is_unharmed_with(variables: &[(&str, &str)], name: &str, options: &[&str], wa
     let work = Work::new(name);
     let Some(program) = program(&work) else { return };
     for (runtime, arguments) in tests::in_turn(&runtimes, ways) {
-        let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
-        let found = said(&output(sampled(&work, runtime, &program, options, &arguments).envs(variables.iter().copied())));
+        let variables = || variables.iter().copied();
+        let alone = said(&output(runtime.program(&program, &work.folder).args(arguments).envs(variables())));
+        let found = said(&output(sampled(&work, runtime, &program, options, &arguments).envs(variables())));
         assert_eq!((found.0, found.2), (alone.0, alone.2), "{} {arguments:?}: {}", runtime.name, found.1);
     }
 }
@@ -52,15 +53,19 @@ fn short_methods_have_their_share() {
         assert_eq!((profile.mode, profile.sum(SampleType::CALLS)), (Mode::Cpu, 0));
         let samples = profile.sum(SampleType::SAMPLES);
         assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
-        let all: f64 =
-            ["Short", "Middle", "Long"].map(|phase| share(&profile, SampleType::CPU, &format!("Sample.{phase}"))).iter().sum();
+        let all = phases(&profile);
         for phase in ["Short", "Middle", "Long"] {
             let share = share(&profile, SampleType::CPU, &format!("Sample.{phase}")) * 100.0 / all;
             let late = profile.sample_losses.late as f64 * 100.0 / samples as f64;
-            assert!((share - 100.0 / 3.0).abs() < 3.0 + late, "{}: {phase} has {share} %, {late} % late", runtime.name);
+            assert!((share - 100.0 / 3.0).abs() < 3.0 + late.min(10.0), "{}: {phase} has {share} %, {late} % late", runtime.name);
         }
         stacks_are_whole(&profile, all, runtime.name);
     }
+}
+
+/// The times of the three phases, in percent of all.
+fn phases(profile: &Profile) -> f64 {
+    ["Sample.Short", "Sample.Middle", "Sample.Long"].map(|phase| share(profile, SampleType::CPU, phase)).iter().sum()
 }
 
 /// Stacks reach the callers of methods that on-stack replacement has compiled, and the program's entry point.
@@ -90,7 +95,7 @@ fn programs_without_perf_events_are_sampled() {
         let profile = profile_in(&work.profiles(&runtime));
         let samples = profile.sum(SampleType::SAMPLES);
         assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
-        stacks_are_whole(&profile, 100.0, runtime.name);
+        stacks_are_whole(&profile, phases(&profile), runtime.name);
     }
 }
 
@@ -105,6 +110,8 @@ fn forbid_perf_events() {
     let filter = SeccompFilter::new([(number, Vec::new())].into(), others, refused, machine).expect("a filter");
     let program: BpfProgram = filter.try_into().expect("a program");
     apply_filter(&program).expect("the filter is taken");
+    let status = fs::read_to_string("/proc/thread-self/status").expect("it can be read");
+    assert!(status.contains("Seccomp:\t2"), "{status}");
 }
 
 #[test]

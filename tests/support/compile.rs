@@ -124,8 +124,7 @@ fn once(command: &mut Command, name: &OsStr, make: impl FnOnce(&mut Command, &Pa
     folder
 }
 
-/// The reference assemblies that come with an SDK.
-/// The reference assemblies of the SDK.
+/// The folder of the SDK's reference packs.
 fn packs() -> Option<PathBuf> {
     Some(require("ILINST_SDK")?.ancestors().nth(2)?.join("packs"))
 }

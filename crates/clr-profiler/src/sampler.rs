@@ -353,7 +353,7 @@ impl Session {
     fn look_at_threads(&mut self) {
         self.of_threads.values_mut().for_each(OfThread::look);
         self.late += signal::take_late();
-        let refused = threads::all().as_ref().map_or(0, |threads| threads.refused);
+        let refused = threads::all().as_ref().map_or(0, Threads::refused);
         file::set_sample_losses(self.lost, self.late, refused);
     }
 }

@@ -1,5 +1,5 @@
 //! Opens a module, whatever contains it: a PE file, or an image mapped by a loader. RVAs mean the same in both, and
-//! [`Image`] finds their bytes. A further container, such as Webcil, is opened here too.
+//! [`Image`] finds their bytes. Support for another container, such as Webcil, belongs here.
 
 use std::path::{Path, PathBuf};
 

@@ -116,7 +116,7 @@ impl DirectoryKind {
 pub struct CliHeader {
     /// Size of the header in bytes: 72.
     pub size: u32,
-    /// The required version of the runtime.
+    // The required version of the runtime.
     runtime_major: u16,
     runtime_minor: u16,
     /// The metadata root.

@@ -35,7 +35,7 @@ impl Job {
 
     /// Returns whether the input is read as an assembly.
     pub fn may_be_an_assembly(&self) -> bool {
-        self.is_named || (self.link.is_none() && is_assembly_name(&self.input))
+        self.is_named || (self.link.is_none() && is_named_as_module(&self.input))
     }
 
     /// Returns the input's contents.
@@ -50,6 +50,6 @@ impl Job {
 }
 
 /// Returns whether a file's name is that of an assembly, or of a module of one.
-pub(crate) fn is_assembly_name(path: &Path) -> bool {
+pub(crate) fn is_named_as_module(path: &Path) -> bool {
     FileKind::by_name(path).is_some()
 }

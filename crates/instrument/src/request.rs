@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     failure::{Failure, Result},
     folder::{copied_target, files_below, is_link_out, lies_below},
-    job::{Job, is_assembly_name},
+    job::{Job, is_named_as_module},
     paths::{is_same_file, without_links},
     pdb_names::name_pdbs,
 };
@@ -102,7 +102,7 @@ impl Request {
             2.. => "several inputs go",
             _ => return Ok(()),
         };
-        if !path.is_dir() && !ends_with_separator(path) && is_assembly_name(path) {
+        if !path.is_dir() && !ends_with_separator(path) && is_named_as_module(path) {
             let path = path.display();
             let text = format_args!("{path}: it is the name of an assembly, and {what} to a folder; {path}/ would be one");
             return Err(Failure::usage(text));
@@ -158,7 +158,7 @@ impl Request {
 
 fn output_of(input: &Path, output: &Path, are_many: bool) -> PathBuf {
     let is_like_input = output.extension().is_some() && output.extension() == input.extension();
-    let is_file = output.symlink_metadata().is_ok() || is_assembly_name(output) || is_like_input;
+    let is_file = output.symlink_metadata().is_ok() || is_named_as_module(output) || is_like_input;
     if are_many || output.is_dir() || ends_with_separator(output) || !is_file {
         output.join(input.file_name().unwrap_or_default())
     } else {

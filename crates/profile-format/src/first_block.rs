@@ -153,6 +153,18 @@ kinds! {
 }
 
 impl RecordingMode {
+    /// Returns the option that sets the mode.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Exact => "ILINST_MODE=exact",
+            Self::Sampled => "ILINST_MODE=sampled",
+            Self::Count => "ILINST_MODE=count",
+            Self::Trace => "ILINST_MODE=trace",
+            Self::Cpu => "--sample",
+            Self::Wall => "--sample --wall",
+        }
+    }
+
     /// Returns whether a sampler measured the times.
     pub const fn has_samples(self) -> bool {
         matches!(self, Self::Sampled | Self::Cpu | Self::Wall)

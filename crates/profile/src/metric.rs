@@ -95,8 +95,9 @@ impl Metric {
     /// Returns the way to measure the metric, as a sentence without a full stop.
     pub fn measured_by(self) -> &'static str {
         match self {
-            Self::SelfTime | Self::Total | Self::Waiting => "all modes but ILINST_MODE=count measure times",
-            Self::Calls | Self::Exceptions => "probes count calls, and --sample does not",
+            Self::SelfTime | Self::Total => "all modes but ILINST_MODE=count measure times",
+            Self::Waiting => "ILINST_MODE=count, and --sample without --wall, measure no waiting",
+            Self::Calls | Self::Exceptions => "probes count calls and exceptions; --sample does not",
             Self::Average => {
                 "probes count and time calls; --sample does not count them, and ILINST_MODE=count does not time them"
             }
@@ -108,7 +109,8 @@ impl Metric {
     /// Returns whether a profile of a mode can have the metric.
     pub fn is_of(self, mode: Mode) -> bool {
         match self {
-            Self::SelfTime | Self::Total | Self::Waiting => mode.has_times(),
+            Self::SelfTime | Self::Total => mode.has_times(),
+            Self::Waiting => mode.has_times() && mode != Mode::Cpu,
             Self::Calls | Self::Exceptions => mode.has_calls(),
             Self::Average | Self::P95 | Self::Max => mode.has_times() && mode.has_calls(),
             Self::Cpu => mode.has_samples(),

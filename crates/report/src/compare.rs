@@ -105,13 +105,12 @@ pub fn how(comparison: &Comparison) -> String {
     }
 }
 
-/// Says that the runs cannot be compared well, as they were measured in several ways.
+/// Returns a note if the runs have several modes.
 pub fn mixed(comparison: &Comparison) -> Option<String> {
     let modes = &comparison.modes;
     (modes.len() > 1).then(|| {
         format!(
-            "the runs were measured in {} ways ({}), so their times differ; compare runs of one mode",
-            modes.len(),
+            "the runs were measured in different modes ({}), whose times do not compare; use one mode for both sides",
             modes.join(", ")
         )
     })

@@ -124,7 +124,8 @@ fn sample_losses(profile: &Profile) -> Vec<String> {
     let SampleLosses { lost, late, unsampled_threads } = profile.sample_losses;
     let mut losses = Vec::new();
     if lost > 0 {
-        losses.push(format!("not recorded: {}, as there was no room", counted(lost, "sample")));
+        losses
+            .push(format!("not recorded: {}, as a thread's buffer was full; a lower --frequency helps", counted(lost, "sample")));
     }
     if unsampled_threads > 0 {
         losses.push(format!(
@@ -135,8 +136,8 @@ fn sample_losses(profile: &Profile) -> Vec<String> {
     let share = percent(late.try_into().unwrap_or(i64::MAX), profile.sum(SampleType::SAMPLES));
     if share >= MUCH_LATE {
         losses.push(format!(
-            "{share:.0} % of the samples came late, in methods called later, as the machine was busy; where the system allows perf \
-             events (kernel.perf_event_paranoid at 2 or less, seccomp), samples are in time"
+            "{share:.0} % of the samples came late because the machine was busy: they count in methods that ran later. Perf events avoid \
+             this (sysctl kernel.perf_event_paranoid=2; in a container, a seccomp profile with perf_event_open)"
         ));
     }
     losses

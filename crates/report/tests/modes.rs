@@ -42,19 +42,22 @@ fn samples_have_times_and_no_calls() {
         [Verdict::Same, Verdict::Slower, Verdict::Same]
     );
     for method in &comparison.methods {
-        assert!([Metric::Calls, Metric::Average, Metric::Exceptions].iter().all(|metric| method.metric(*metric).is_none()));
+        let unknown = [Metric::Calls, Metric::Average, Metric::Exceptions, Metric::Waiting];
+        assert!(unknown.iter().all(|metric| method.metric(*metric).is_none()));
     }
     let load = comparison.methods.iter().find(|method| method.name == "T.Load").expect("it is compared");
     let times = [Metric::SelfTime, Metric::Cpu].map(|metric| load.metric(metric).map(|change| (change.base, change.new)));
     assert_eq!(times, [Some((30.0, 60.0)); 2]);
+    assert_eq!(comparison.program.keys().copied().collect::<Vec<_>>(), ["running", "elapsed", "cpu"]);
     let shown = text(&comparison, 10);
-    assert!(!shown.contains("calls") && !shown.contains("ways"), "{shown}");
+    assert!(!shown.contains("calls") && !shown.contains("modes"), "{shown}");
 }
 
 #[test]
 fn counts_have_calls_and_no_times() {
     let comparison = compare(COUNTS[0], COUNTS[1], Metric::Calls);
     assert_eq!(["T.Main", "T.Load"].map(|name| verdict(&comparison, name)), [Verdict::Same, Verdict::Slower]);
+    assert_eq!(comparison.program.keys().copied().collect::<Vec<_>>(), ["elapsed"]);
     for method in &comparison.methods {
         assert!([Metric::SelfTime, Metric::Total, Metric::Waiting].iter().all(|metric| method.metric(*metric).is_none()));
     }
@@ -63,8 +66,8 @@ fn counts_have_calls_and_no_times() {
 #[test]
 fn runs_of_several_modes_are_reported() {
     let comparison = compare(SAMPLES[0], EXACT, Metric::SelfTime);
-    assert_eq!(comparison.modes, ["cpu", "exact"]);
-    let note = "the runs were measured in 2 ways (cpu, exact), so their times differ; compare runs of one mode";
+    assert_eq!(comparison.modes, ["--sample", "ILINST_MODE=exact"]);
+    let note = "the runs were measured in different modes (--sample, ILINST_MODE=exact), whose times do not compare";
     assert!(text(&comparison, 10).contains(note) && markdown(&comparison, 10).contains(note));
     // A method that one side does not have is new or gone, whatever it was measured by.
     assert_eq!(["T.Main", "T.Save"].map(|name| verdict(&comparison, name)), [Verdict::Slower, Verdict::Gone]);

@@ -214,7 +214,10 @@ impl Names {
         self.modules.remove(&module);
         self.places.clear();
         let is_of = |method: &Method| matches!(method, Method::OfModule { module: of, .. } if *of == module);
-        with_compiled(|compiled| compiled.ranges.retain(|_, (_, method)| !is_of(method)));
+        with_compiled(|compiled| {
+            compiled.ranges.retain(|_, (_, method)| !is_of(method));
+            compiled.replacements.retain(|start, _| compiled.ranges.contains_key(start));
+        });
     }
 
     /// Finds the function at an address of an instruction.

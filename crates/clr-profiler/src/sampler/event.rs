@@ -38,11 +38,20 @@ static PLACES: [AtomicU32; MAX_FILES] = [const { AtomicU32::new(0) }; MAX_FILES]
 /// The event of a thread.
 pub(super) struct Event {
     file: c_int,
+    /// The value of its slot in `PLACES`.
+    slot: u32,
 }
 
 impl Event {
     /// Opens an event that interrupts a thread for the first time after `first`. Errors are those of the operating system.
     pub(super) fn new(id: i32, place: usize, first: Duration) -> std::io::Result<Self> {
+        let refused = |error: &std::io::Error| matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+        // Without privileges, ticks within the kernel give no signal. Their time goes to the next sample.
+        Self::open(id, place, first, false)
+            .or_else(|error| if refused(&error) { Self::open(id, place, first, true) } else { Err(error) })
+    }
+
+    fn open(id: i32, place: usize, first: Duration, without_kernel: bool) -> std::io::Result<Self> {
         let mut attributes = bindings::perf_event_attr {
             size: size_of::<bindings::perf_event_attr>() as u32,
             type_: bindings::PERF_TYPE_SOFTWARE,
@@ -51,8 +60,7 @@ impl Event {
         };
         attributes.__bindgen_anon_1.sample_period = first.as_nanos() as u64;
         attributes.set_disabled(1);
-        // Without privileges, the kernel's own code is not sampled. Its time goes to the next sample.
-        attributes.set_exclude_kernel(1);
+        attributes.set_exclude_kernel(without_kernel.into());
         attributes.set_exclude_hv(1);
         let failed = || Err(std::io::Error::last_os_error());
         // SAFETY: the structure is complete, and the event is the new descriptor's.
@@ -69,9 +77,9 @@ impl Event {
         if file < 0 {
             return failed();
         }
-        let event = Self { file };
-        let Some(slot) = PLACES.get(file as usize) else { return Err(std::io::ErrorKind::Unsupported.into()) };
-        slot.store(place as u32 + 1, Release);
+        let event = Self { file, slot: place as u32 + 1 };
+        let Some(slot) = PLACES.get(file as usize) else { return Err(std::io::Error::from_raw_os_error(libc::EMFILE)) };
+        slot.store(event.slot, Release);
         survive_full_queues();
         // `struct f_owner_ex` for a thread.
         let owner = [0, id];
@@ -85,6 +93,13 @@ impl Event {
         if is_armed { Ok(event) } else { failed() }
     }
 
+    /// Turns the event on, if its signal was lost.
+    pub(super) fn rearm(&self, period: Duration) {
+        if self.is_open() {
+            arm(self.file as usize, period.as_nanos() as u64);
+        }
+    }
+
     /// Whether the descriptor still is an event: the program may have closed it, and opened a file by the same number.
     fn is_open(&self) -> bool {
         std::fs::read_link(format!("/proc/self/fd/{}", self.file)).is_ok_and(|link| link.as_os_str() == "anon_inode:[perf_event]")
@@ -93,10 +108,10 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        if let Some(slot) = PLACES.get(self.file as usize) {
-            slot.store(0, Release);
-        }
-        if self.is_open() {
+        // If the program closed the descriptor, a later event may have the same number.
+        let slot = PLACES.get(self.file as usize);
+        let is_own = slot.is_none_or(|slot| slot.compare_exchange(self.slot, 0, Release, Relaxed).is_ok());
+        if is_own && self.is_open() {
             // SAFETY: it is this event's descriptor. A child process may have a copy, and keep the event: so it is turned off.
             unsafe {
                 ioctls::DISABLE(self.file, 0);
@@ -120,7 +135,7 @@ pub(super) fn arm(file: usize, period: u64) {
     }
 }
 
-/// The lowest descriptor for an event. Half of those that the process may have are left to the program.
+/// The lowest descriptor for an event. The program keeps those below 1024, or half of a limit below 2048.
 fn first_file() -> u64 {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: zeros are a limit, and the call writes another one.

@@ -88,6 +88,12 @@ impl Thread {
         periods as u64
     }
 
+    /// Whether it has run for many periods without a sample. True once until its next sample.
+    pub(super) fn is_silent(&self, cpu: i64, periods: i64) -> bool {
+        let silent = cpu - self.credited.load(Relaxed);
+        silent > periods * PERIOD.load(Relaxed).max(1_000_000) && !self.is_asked.swap(true, Relaxed)
+    }
+
     pub(super) fn has_stack(&self) -> bool {
         self.stack_high.load(Relaxed) != 0
     }
@@ -265,7 +271,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
             libc::SI_TIMER if is_marked => Some((Source::Timer(1 + queued.overruns.max(0) as u64), low)),
             // From `rt_tgsigqueueinfo` of this process.
             libc::SI_QUEUE if is_marked && queued.from == libc::getpid() => Some((Source::Sampler, low)),
-            // A file that is ready: nobody else asks for this signal from a file.
+            // A file that is ready. Nobody else may ask for this signal from a file: it is not passed on.
             1.. => Some((Source::Event, low)),
             _ => None,
         };

@@ -1,7 +1,7 @@
 //! The sampled threads, each with a clock on its CPU time.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -26,8 +26,8 @@ pub(super) struct Threads {
     is_on: bool,
     /// Whether the system forbids perf events.
     has_no_events: bool,
-    /// The number of threads that got no clock.
-    pub(super) refused: u64,
+    /// The threads that got no clock.
+    refused: HashSet<i32>,
     next_scan: Option<Instant>,
 }
 
@@ -40,12 +40,11 @@ pub(super) struct Sampled {
 }
 
 /// Sends a thread the signal after each period of its CPU time, until it is dropped.
-#[expect(dead_code, reason = "a clock ends when it is dropped")]
 enum Clock {
     /// In time, but not allowed everywhere.
     Event(Event),
     /// At the ticks of the kernel.
-    Timer(Timer),
+    Timer { _timer: Timer },
 }
 
 /// A timer of the kernel (`timer_create`).
@@ -60,6 +59,9 @@ impl Drop for Timer {
         unsafe { libc::timer_delete(self.0) };
     }
 }
+
+/// A thread that runs for so many periods without a signal has lost one.
+const MOST_SILENT: i64 = 50;
 
 static ALL: Mutex<Option<Threads>> = Mutex::new(None);
 
@@ -105,7 +107,9 @@ fn first(period: Duration, id: i32) -> Duration {
 pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
     let threads = all.get_or_insert_with(Threads::default);
-    (threads.period, threads.is_on, threads.refused, threads.next_scan) = (period, true, 0, None);
+    (threads.period, threads.is_on, threads.next_scan) = (period, true, None);
+    threads.has_no_events = false;
+    threads.refused.clear();
     signal::set_period(period.unwrap_or_default());
     threads.own = vec![own_id()];
     threads.scan();
@@ -121,6 +125,11 @@ pub(super) fn stop() {
 }
 
 impl Threads {
+    /// The number of threads that got no clock.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.len() as u64
+    }
+
     /// The sampled threads by place; ended ones among them.
     pub(super) fn list(&self) -> &[Sampled] {
         &self.sampled
@@ -137,14 +146,14 @@ impl Threads {
             }
             None if self.sampled.len() < MAX_THREADS => {
                 let Some(thread) = Thread::new(id) else {
-                    self.refused += 1;
+                    self.refused.insert(id);
                     return;
                 };
                 self.sampled.push(Sampled { thread: Box::leak(Box::new(thread)), clock: None, id: 0 });
                 self.sampled.len() - 1
             }
             None => {
-                self.refused += 1;
+                self.refused.insert(id);
                 return;
             }
         };
@@ -155,7 +164,10 @@ impl Threads {
         sampled.thread.set_credited(cpu_time(id).unwrap_or_default());
         if let Some(period) = self.period {
             let clock = self.clock(id, place, period);
-            self.refused += u64::from(clock.is_none());
+            // A thread that has ended since needs none.
+            if clock.is_none() && cpu_time(id).is_some() {
+                self.refused.insert(id);
+            }
             self.sampled[place].clock = clock;
         }
     }
@@ -165,12 +177,12 @@ impl Threads {
         if !self.has_no_events {
             match Event::new(id, place, first(period, id)) {
                 Ok(event) => return Some(Clock::Event(event)),
-                // The thread has ended, or the process has no descriptor left for this one.
-                Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EMFILE | libc::EINVAL)) => {}
-                Err(_) => self.has_no_events = true,
+                Err(error) => {
+                    self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
+                }
             }
         }
-        Timer::new(id, place, period).map(Clock::Timer)
+        Timer::new(id, place, period).map(|timer| Clock::Timer { _timer: timer })
     }
 
     fn remove(&mut self, id: i32) {
@@ -203,13 +215,28 @@ impl Threads {
         let Ok(tasks) = fs::read_dir("/proc/self/task") else { return };
         let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
         let mut ended: Vec<i32> = Vec::new();
-        let mut alive = std::collections::HashSet::with_capacity(self.places.len());
+        let mut alive = HashSet::with_capacity(self.places.len());
         for id in ids {
             alive.insert(id);
             self.add(id);
         }
+        self.rearm();
         ended.extend(self.places.keys().filter(|id| !alive.contains(id)));
         ended.into_iter().for_each(|id| self.remove(id));
+    }
+}
+
+impl Threads {
+    /// Turns events on whose signals were lost, as a queue of signals was full.
+    fn rearm(&self) {
+        let Some(period) = self.period else { return };
+        for sampled in self.sampled.iter().filter(|sampled| sampled.id != 0) {
+            if let Some(Clock::Event(event)) = &sampled.clock
+                && cpu_time(sampled.id).is_some_and(|cpu| sampled.thread.is_silent(cpu, MOST_SILENT))
+            {
+                event.rearm(period);
+            }
+        }
     }
 }
 

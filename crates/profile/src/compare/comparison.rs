@@ -48,8 +48,8 @@ pub struct Comparison {
     pub threshold_percent: f64,
     /// The metric that decides whether a method is slower.
     pub by: &'static str,
-    /// The modes of measurement of all runs, each once.
-    pub modes: Vec<String>,
+    /// The options that set the modes of measurement of all runs, each once.
+    pub modes: Vec<&'static str>,
     /// Changes of the whole program, in ms: `running`, `waiting`, `elapsed`, and `cpu` if known.
     pub program: IndexMap<&'static str, Change>,
     /// The methods, those with the largest change of the deciding metric first.
@@ -67,8 +67,8 @@ pub struct Comparison {
 
 /// The compared numbers of the whole program, in ms.
 const PROGRAM: [(&str, OfProgram); 4] = [
-    ("running", |profile| Some(profile.milliseconds(profile.running()))),
-    ("waiting", |profile| Some(profile.milliseconds(profile.sum(SampleType::WAITING)))),
+    ("running", |profile| Metric::SelfTime.is_of(profile.mode).then(|| profile.milliseconds(profile.running()))),
+    ("waiting", |profile| Metric::Waiting.is_of(profile.mode).then(|| profile.milliseconds(profile.sum(SampleType::WAITING)))),
     ("elapsed", |profile| Some(profile.milliseconds(profile.duration))),
     ("cpu", |profile| profile.cpu_ns.map(|cpu| cpu as f64 / 1e6)),
 ];
@@ -120,9 +120,9 @@ impl Comparison {
             .zip(&mut values)
             .enumerate()
             .map(|(index, (mut method, values))| {
-                let called = |side: &[Option<f64>]| side.iter().any(Option::is_some);
-                let in_base = values.iter().any(|runs| called(&runs[..base.len()]));
-                let in_new = values.iter().any(|runs| called(&runs[base.len()..]));
+                let is_known = |side: &[Option<f64>]| side.iter().any(Option::is_some);
+                let in_base = values.iter().any(|runs| is_known(&runs[..base.len()]));
+                let in_new = values.iter().any(|runs| is_known(&runs[base.len()..]));
                 for (metric, values) in Metric::ALL.iter().zip(values) {
                     // A method without calls has sums of zero; its time per call is not known.
                     let is_sum =
@@ -150,7 +150,7 @@ impl Comparison {
         let mut places: Vec<usize> = vec![usize::MAX; values.len()];
         changes.iter().enumerate().for_each(|(place, (index, _))| places[*index] = place);
         method_of.iter_mut().flatten().for_each(|method| *method = places.get(*method).copied().unwrap_or(usize::MAX));
-        let mut modes: Vec<String> = profiles.iter().map(|profile| format!("{:?}", profile.mode).to_lowercase()).collect();
+        let mut modes: Vec<&str> = profiles.iter().map(|profile| profile.mode.option()).collect();
         modes.sort();
         modes.dedup();
         let program = PROGRAM.iter().filter_map(|(name, value)| {

@@ -277,7 +277,7 @@ fn kind(
 }
 
 /// The declaring type of a MemberRef, if another assembly or module defines the type.
-fn class(metadata: &Metadata<'_>, row: &MemberRef) -> Option<Rid<TypeRef>> {
+pub(super) fn class(metadata: &Metadata<'_>, row: &MemberRef) -> Option<Rid<TypeRef>> {
     let class = row.class.token()?;
     let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
     let mut cursor = metadata.blobs.blob(metadata.row(spec).ok()?.signature).ok()?;

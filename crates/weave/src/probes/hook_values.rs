@@ -224,7 +224,7 @@ impl Types {
 }
 
 /// Whether a reference to a span's type is to a read-only one. `None` for other types.
-fn is_read_only_span(metadata: &Metadata<'_>, row: &TypeRef) -> Option<bool> {
+pub(super) fn is_read_only_span(metadata: &Metadata<'_>, row: &TypeRef) -> Option<bool> {
     let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
     let (_, is_read_only) = spans::NAMES.iter().find(|(name, _)| is(row.name, name)).filter(|_| is(row.namespace, "System"))?;
     let assembly = metadata.row(row.resolution_scope.token()?.rid_in::<AssemblyRef>()?).ok()?;

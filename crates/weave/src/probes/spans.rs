@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecma335::{
-    Metadata, Table,
+    Metadata,
     cursor::put_compressed_u32,
     element::{ElementType, convention},
     schema::{MemberRef, TypeDefOrRef},
@@ -11,7 +11,7 @@ use ecma335::{
 };
 use ilrewrite::{MethodName, OwnArgument, OwnCall, SpecMember, TokenRequest};
 
-use super::{capture::instance, tracker::Tracker};
+use super::{call_sites, capture::instance, hook_values::is_read_only_span, tracker::Tracker};
 
 /// The names of spans in the namespace `System`, and whether they are read-only ones.
 pub const NAMES: [(&str, bool); 2] = [("Span`1", false), ("ReadOnlySpan`1", true)];
@@ -31,8 +31,11 @@ pub const METHODS: [(&str, &str); 5] = [
 /// Whether a woven module passes spans: it calls the least common of [`METHODS`].
 pub(super) fn are_passed(metadata: &Metadata<'_>) -> bool {
     let is_name = |row: &MemberRef| metadata.strings.string_bytes(row.name) == Ok(b"op_Equality");
-    let is_of_spec = |row: &MemberRef| row.class.token().is_some_and(|class| class.kind() == Table::TypeSpec as u8);
-    metadata.tables.rows::<MemberRef>().any(|(_, row)| is_name(&row) && is_of_spec(&row))
+    let is_of_span = |row: &MemberRef| {
+        let class = call_sites::class(metadata, row).and_then(|class| metadata.row(class).ok());
+        class.is_some_and(|class| is_read_only_span(metadata, &class).is_some())
+    };
+    metadata.tables.rows::<MemberRef>().any(|(_, row)| is_name(&row) && is_of_span(&row))
 }
 
 /// The location of a value: that of a variable of the method.
@@ -171,7 +174,7 @@ mod tests {
     use std::{fs, path::Path};
 
     use ecma335::{
-        Cursor, FileOffset, Token,
+        Cursor, FileOffset, Table, Token,
         signature::{Signature, text::TypeNames},
     };
 
