@@ -208,6 +208,33 @@ static class Sample
         return "done";
     }
 
+    [DllImport("libc")] static extern int close(int file);
+    [DllImport("libc")] static extern int open(string path, int flags);
+    [DllImport("libc")] static extern IntPtr read(int file, byte[] buffer, UIntPtr size);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Reader(double end, int file, byte[] buffer)
+    {
+        while (Cpu() < end) read(file, buffer, (UIntPtr)buffer.Length);
+    }
+
+    /// Turns of 5 ms of CPU time each: in the kernel, and in a method.
+    static string Kernel(int turns)
+    {
+        int zeros = open("/dev/zero", 0);
+        byte[] buffer = new byte[1 << 18];
+        for (int i = 0; i < turns; i++) { Reader(Cpu() + 0.005, zeros, buffer); Long(Cpu() + 0.005); }
+        return "done";
+    }
+
+    /// Programs that become daemons close all files, those of others among them.
+    static string Closed(int milliseconds)
+    {
+        for (int file = 1024; file < 2048; file++) close(file);
+        Short(Cpu() + milliseconds / 1000.0);
+        return "done";
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)] static void Sleeper(object milliseconds) => Thread.Sleep((int)milliseconds);
     [MethodImpl(MethodImplOptions.NoInlining)] static void Waiter(object all) => ((ManualResetEvent)all).WaitOne();
 
@@ -249,6 +276,8 @@ static class Sample
             "recursion" => Recursion(count),
             "async" => Fork(count).Result.ToString(),
             "phases" => Phases(count),
+            "kernel" => Kernel(count),
+            "closed" => Closed(count),
             "waits" => Waits(count),
             "steps" => Steps(),
             _ => throw new ArgumentException(args[0]),

@@ -46,34 +46,37 @@ fn is_unharmed_with(variables: &[(&str, &str)], name: &str, options: &[&str], wa
 fn short_methods_have_their_share() {
     for runtime in runtimes() {
         let work = Work::new("sample-shares");
-        let Some(program) = program(&work) else { return };
-        let found = said(&output(&mut sampled(&work, &runtime, &program, &[], &["phases", "600"])));
-        assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
-        let profile = profile_in(&work.profiles(&runtime));
+        let Some(profile) = profile_of_phases(&work, &runtime, output) else { return };
         assert_eq!((profile.mode, profile.sum(SampleType::CALLS)), (Mode::Cpu, 0));
-        let samples = profile.sum(SampleType::SAMPLES);
-        assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
-        let all = phases(&profile);
+        let (samples, all) = (profile.sum(SampleType::SAMPLES), phases(&profile));
         for phase in ["Short", "Middle", "Long"] {
             let share = share(&profile, SampleType::CPU, &format!("Sample.{phase}")) * 100.0 / all;
             let late = profile.sample_losses.late as f64 * 100.0 / samples as f64;
             assert!((share - 100.0 / 3.0).abs() < 3.0 + late.min(10.0), "{}: {phase} has {share} %, {late} % late", runtime.name);
         }
-        stacks_are_whole(&profile, all, runtime.name);
     }
+}
+
+/// The profile of three phases of 600 ms. Stacks reach the callers of methods that on-stack replacement has compiled, and the
+/// program's entry point.
+fn profile_of_phases(work: &Work, runtime: &Runtime, run: impl FnOnce(&mut Command) -> Output) -> Option<Profile> {
+    let program = program(work)?;
+    let found = said(&run(&mut sampled(work, runtime, &program, &[], &["phases", "600"])));
+    assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
+    let profile = profile_in(&work.profiles(runtime));
+    let samples = profile.sum(SampleType::SAMPLES);
+    assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
+    let phases = phases(&profile);
+    for method in ["Sample.Phases", "Sample.Main"] {
+        let share = share(&profile, SampleType::CPU, method);
+        assert!(share > 0.95 * phases, "{}: {method} has {share} % of {phases} %", runtime.name);
+    }
+    Some(profile)
 }
 
 /// The times of the three phases, in percent of all.
 fn phases(profile: &Profile) -> f64 {
     ["Sample.Short", "Sample.Middle", "Sample.Long"].map(|phase| share(profile, SampleType::CPU, phase)).iter().sum()
-}
-
-/// Stacks reach the callers of methods that on-stack replacement has compiled, and the program's entry point.
-fn stacks_are_whole(profile: &Profile, phases: f64, runtime: &str) {
-    for method in ["Sample.Phases", "Sample.Main"] {
-        let share = share(profile, SampleType::CPU, method);
-        assert!(share > 0.95 * phases, "{runtime}: {method} has {share} % of {phases} %");
-    }
 }
 
 /// Containers forbid perf events. Samples come by timers then.
@@ -83,19 +86,46 @@ fn stacks_are_whole(profile: &Profile, phases: f64, runtime: &str) {
 fn programs_without_perf_events_are_sampled() {
     for runtime in runtimes() {
         let work = Work::new("sample-timers");
+        // The filter holds for the thread, and for the programs that it starts.
+        let run = |command: &mut Command| {
+            let filtered = || {
+                forbid_perf_events();
+                output(command)
+            };
+            std::thread::scope(|scope| scope.spawn(filtered).join().expect("the program runs"))
+        };
+        if profile_of_phases(&work, &runtime, run).is_none() {
+            return;
+        }
+    }
+}
+
+/// A program that alternates between system calls and a method of its own, in turns that are short beside a period of samples.
+#[test]
+#[ignore = "needs runtimes"]
+fn time_in_the_kernel_belongs_to_its_caller() {
+    for runtime in runtimes() {
+        let work = Work::new("sample-kernel");
         let Some(program) = program(&work) else { return };
-        let mut command = sampled(&work, &runtime, &program, &[], &["phases", "600"]);
-        // The filter holds for this thread, and for the programs that it starts.
-        let run = std::thread::spawn(move || {
-            forbid_perf_events();
-            output(&mut command)
-        });
-        let found = said(&run.join().expect("the program runs"));
+        let found = said(&output(&mut sampled(&work, &runtime, &program, &["--frequency=100"], &["kernel", "150"])));
         assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
         let profile = profile_in(&work.profiles(&runtime));
-        let samples = profile.sum(SampleType::SAMPLES);
-        assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
-        stacks_are_whole(&profile, phases(&profile), runtime.name);
+        let [reader, other] = ["Sample.Reader", "Sample.Long"].map(|method| share(&profile, SampleType::CPU, method));
+        assert!(reader > 0.6 * other, "{}: {reader} % and {other} %", runtime.name);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn a_program_that_closes_all_files_is_sampled() {
+    for runtime in runtimes() {
+        let work = Work::new("sample-closed");
+        let Some(program) = program(&work) else { return };
+        let found = said(&output(&mut sampled(&work, &runtime, &program, &[], &["closed", "1000"])));
+        assert_eq!((found.0.as_str(), found.2), ("closed: done\n", Some(0)), "{}: {}", runtime.name, found.1);
+        let profile = profile_in(&work.profiles(&runtime));
+        let short = share(&profile, SampleType::CPU, "Sample.Short") * profile.milliseconds(profile.sum(SampleType::CPU)) / 100.0;
+        assert!((900.0..1100.0).contains(&short), "{}: {short} ms", runtime.name);
     }
 }
 

@@ -137,7 +137,7 @@ fn sample_losses(profile: &Profile) -> Vec<String> {
     if share >= MUCH_LATE {
         losses.push(format!(
             "{share:.0} % of the samples came late because the machine was busy: they count in methods that ran later. Perf events avoid \
-             this (sysctl kernel.perf_event_paranoid=2; in a container, a seccomp profile with perf_event_open)"
+             this (sysctl kernel.perf_event_paranoid=1; in a container, a seccomp profile with perf_event_open)"
         ));
     }
     losses

@@ -1,7 +1,7 @@
 //! Perf events that interrupt a thread after each period of its CPU time (`PERF_COUNT_SW_TASK_CLOCK`).
 //!
 //! The kernel checks timers of CPU time at its own ticks, and a thread on a busy machine may run between ticks for long. Perf events
-//! have timers of their own, and are in time. Containers often forbid them.
+//! have timers of their own, and are in time. They need rights that containers and users often lack.
 //!
 //! An event sends one signal, and is off until the handler arms it again. So no signals queue up for a thread that blocks them.
 
@@ -45,13 +45,6 @@ pub(super) struct Event {
 impl Event {
     /// Opens an event that interrupts a thread for the first time after `first`. Errors are those of the operating system.
     pub(super) fn new(id: i32, place: usize, first: Duration) -> std::io::Result<Self> {
-        let refused = |error: &std::io::Error| matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
-        // Without privileges, ticks within the kernel give no signal. Their time goes to the next sample.
-        Self::open(id, place, first, false)
-            .or_else(|error| if refused(&error) { Self::open(id, place, first, true) } else { Err(error) })
-    }
-
-    fn open(id: i32, place: usize, first: Duration, without_kernel: bool) -> std::io::Result<Self> {
         let mut attributes = bindings::perf_event_attr {
             size: size_of::<bindings::perf_event_attr>() as u32,
             type_: bindings::PERF_TYPE_SOFTWARE,
@@ -60,8 +53,8 @@ impl Event {
         };
         attributes.__bindgen_anon_1.sample_period = first.as_nanos() as u64;
         attributes.set_disabled(1);
-        attributes.set_exclude_kernel(without_kernel.into());
-        attributes.set_exclude_hv(1);
+        // The kernel's own code is not excluded: a tick there sends the signal at the return to its caller. Without it, an event
+        // needs fewer rights, but time in system calls would count in other methods.
         let failed = || Err(std::io::Error::last_os_error());
         // SAFETY: the structure is complete, and the event is the new descriptor's.
         let opened = unsafe { perf_event_open(&mut attributes, id, -1, -1, bindings::PERF_FLAG_FD_CLOEXEC.into()) };
@@ -91,13 +84,6 @@ impl Event {
                 && ioctls::REFRESH(file, 1) == 0
         };
         if is_armed { Ok(event) } else { failed() }
-    }
-
-    /// Turns the event on, if its signal was lost.
-    pub(super) fn rearm(&self, period: Duration) {
-        if self.is_open() {
-            arm(self.file as usize, period.as_nanos() as u64);
-        }
     }
 
     /// Whether the descriptor still is an event: the program may have closed it, and opened a file by the same number.

@@ -88,7 +88,7 @@ impl Thread {
         periods as u64
     }
 
-    /// Whether it has run for many periods without a sample. True once until its next sample.
+    /// Whether it has run for more periods than these without a sample. True once until its next sample: it may block the signal.
     pub(super) fn is_silent(&self, cpu: i64, periods: i64) -> bool {
         let silent = cpu - self.credited.load(Relaxed);
         silent > periods * PERIOD.load(Relaxed).max(1_000_000) && !self.is_asked.swap(true, Relaxed)

@@ -42,7 +42,7 @@ pub(super) struct Sampled {
 /// Sends a thread the signal after each period of its CPU time, until it is dropped.
 enum Clock {
     /// In time, but not allowed everywhere.
-    Event(Event),
+    Event { _event: Event },
     /// At the ticks of the kernel.
     Timer { _timer: Timer },
 }
@@ -60,7 +60,7 @@ impl Drop for Timer {
     }
 }
 
-/// A thread that runs for so many periods without a signal has lost one.
+/// After so many periods without a sample, a thread's event is silent.
 const MOST_SILENT: i64 = 50;
 
 static ALL: Mutex<Option<Threads>> = Mutex::new(None);
@@ -176,7 +176,7 @@ impl Threads {
     fn clock(&mut self, id: i32, place: usize, period: Duration) -> Option<Clock> {
         if !self.has_no_events {
             match Event::new(id, place, first(period, id)) {
-                Ok(event) => return Some(Clock::Event(event)),
+                Ok(event) => return Some(Clock::Event { _event: event }),
                 Err(error) => {
                     self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
                 }
@@ -220,21 +220,25 @@ impl Threads {
             alive.insert(id);
             self.add(id);
         }
-        self.rearm();
+        self.renew_clocks();
         ended.extend(self.places.keys().filter(|id| !alive.contains(id)));
         ended.into_iter().for_each(|id| self.remove(id));
     }
-}
 
-impl Threads {
-    /// Turns events on whose signals were lost, as a queue of signals was full.
-    fn rearm(&self) {
+    /// Gives threads whose event is silent another clock: its signal was lost as the queue of signals was full, or the program has
+    /// closed its descriptor.
+    fn renew_clocks(&mut self) {
         let Some(period) = self.period else { return };
-        for sampled in self.sampled.iter().filter(|sampled| sampled.id != 0) {
-            if let Some(Clock::Event(event)) = &sampled.clock
-                && cpu_time(sampled.id).is_some_and(|cpu| sampled.thread.is_silent(cpu, MOST_SILENT))
-            {
-                event.rearm(period);
+        for place in 0..self.sampled.len() {
+            let sampled = &mut self.sampled[place];
+            let is_silent = sampled.id != 0
+                && matches!(sampled.clock, Some(Clock::Event { .. }))
+                && cpu_time(sampled.id).is_some_and(|cpu| sampled.thread.is_silent(cpu, MOST_SILENT));
+            if is_silent {
+                let id = sampled.id;
+                // The old event ends first: the new one may get its descriptor.
+                sampled.clock = None;
+                self.sampled[place].clock = self.clock(id, place, period);
             }
         }
     }
