@@ -116,6 +116,7 @@ Columns of methods: self, total, waiting, calls, average, p95, max, exceptions, 
 Columns of the program: running, waiting, elapsed, cpu.
 Units: %, ns, us, ms, s, or none. A value with a sign is compared with the change, which must also exceed noise. A \
 value without a sign is compared with the new value.
+A condition on a number that no method has is false, and a note says so.
 Words: slower, faster, new, gone, and, or, not, ( ). `~` compares a name with a pattern.
 
 A method counts as slower or faster if its median changed by at least the threshold and the change is significant. With four \

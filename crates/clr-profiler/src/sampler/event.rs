@@ -12,7 +12,7 @@ use std::{
     sync::{
         Once,
         atomic::{
-            AtomicU32,
+            AtomicU32, AtomicU64,
             Ordering::{Relaxed, Release},
         },
     },
@@ -25,13 +25,15 @@ use super::signal;
 
 /// The most file descriptors that events may have; descriptors of events are below it.
 const MAX_FILES: usize = 1 << 16;
-/// Descriptors below that are left to the program: `select` has no others.
+/// Descriptors below that are left to the program (`select` has no others), or half of a lower limit.
 const FIRST_FILE: u64 = 1024;
 
 // `fcntl` for signals of a file, by Linux's numbers.
 const F_SETSIG: c_int = 10;
 const F_SETOWN_EX: c_int = 15;
 
+/// The number of events that are open.
+static OPEN: AtomicU64 = AtomicU64::new(0);
 /// The places of threads by the descriptor of their event, plus 1.
 static PLACES: [AtomicU32; MAX_FILES] = [const { AtomicU32::new(0) }; MAX_FILES];
 
@@ -45,6 +47,10 @@ pub(super) struct Event {
 impl Event {
     /// Opens an event that interrupts a thread for the first time after `first`. Errors are those of the operating system.
     pub(super) fn new(id: i32, place: usize, first: Duration) -> std::io::Result<Self> {
+        let limit = file_limit();
+        if OPEN.load(Relaxed) >= limit / 4 {
+            return Err(std::io::Error::from_raw_os_error(libc::EMFILE));
+        }
         let mut attributes = bindings::perf_event_attr {
             size: size_of::<bindings::perf_event_attr>() as u32,
             type_: bindings::PERF_TYPE_SOFTWARE,
@@ -63,7 +69,7 @@ impl Event {
         }
         // SAFETY: the descriptor was just opened, and is closed once. The copy is this event's from here on.
         let file = unsafe {
-            let file = libc::fcntl(opened, libc::F_DUPFD_CLOEXEC, first_file() as c_int);
+            let file = libc::fcntl(opened, libc::F_DUPFD_CLOEXEC, FIRST_FILE.min(limit / 2) as c_int);
             libc::close(opened);
             file
         };
@@ -71,6 +77,7 @@ impl Event {
             return failed();
         }
         let event = Self { file, slot: place as u32 + 1 };
+        OPEN.fetch_add(1, Relaxed);
         let Some(slot) = PLACES.get(file as usize) else { return Err(std::io::Error::from_raw_os_error(libc::EMFILE)) };
         slot.store(event.slot, Release);
         survive_full_queues();
@@ -94,6 +101,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        OPEN.fetch_sub(1, Relaxed);
         // If the program closed the descriptor, a later event may have the same number.
         let slot = PLACES.get(self.file as usize);
         let is_own = slot.is_none_or(|slot| slot.compare_exchange(self.slot, 0, Release, Relaxed).is_ok());
@@ -121,15 +129,14 @@ pub(super) fn arm(file: usize, period: u64) {
     }
 }
 
-/// The lowest descriptor for an event. The program keeps those below 1024, or half of a limit below 2048.
-fn first_file() -> u64 {
+/// The number of descriptors that the process may have.
+fn file_limit() -> u64 {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: zeros are a limit, and the call writes another one.
-    let limit = unsafe {
+    unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr());
-        limit.assume_init()
-    };
-    FIRST_FILE.min(limit.rlim_cur / 2)
+        limit.assume_init().rlim_cur
+    }
 }
 
 /// Where the queue of signals is full, the kernel sends `SIGIO` in place of an event's signal, and that ends a program by default.
