@@ -277,6 +277,10 @@ impl Session {
                 self.frames.push(self.names.at(caller - 1).method_id);
             }
         }
+        if sample.addresses.is_empty() {
+            let kernel = self.names.intern(code::KERNEL, "[kernel, caller unknown]");
+            self.frames.push(kernel);
+        }
         if sample.end == Some(End::Cut) {
             let cut = self.names.intern(code::RUNTIME, "[deeper calls]");
             self.frames.push(cut);

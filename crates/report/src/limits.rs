@@ -136,8 +136,8 @@ fn sample_losses(profile: &Profile) -> Vec<String> {
     let share = percent(late.try_into().unwrap_or(i64::MAX), profile.sum(SampleType::SAMPLES));
     if share >= MUCH_LATE {
         losses.push(format!(
-            "{share:.0} % of the samples came late because the machine was busy: they count in methods that ran later. Perf events avoid \
-             this (sysctl kernel.perf_event_paranoid=1; in a container, a seccomp profile with perf_event_open)"
+            "{share:.0} % of the samples came late, as the machine or the kernel was busy: some count in methods that ran later. Perf events avoid \
+             this (sysctl kernel.perf_event_paranoid=2; in a container, a seccomp profile with perf_event_open)"
         ));
     }
     losses

@@ -333,7 +333,7 @@ const MOST_ROWS: u32 = (1 << 23) - 1;
 /// Keys of modules that are no files.
 pub(super) const RUNTIME: u64 = 1;
 const DYNAMIC: u64 = 2;
-const KERNEL: u64 = 3;
+pub(super) const KERNEL: u64 = 3;
 const PSEUDO: [(u64, &str); 3] = [(RUNTIME, "[runtime]"), (DYNAMIC, "[dynamic methods]"), (KERNEL, "[kernel]")];
 
 fn write_module(key: u64, name: &str, path: &str) {

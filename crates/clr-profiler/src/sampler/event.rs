@@ -1,7 +1,7 @@
 //! Perf events that interrupt a thread after each period of its CPU time (`PERF_COUNT_SW_TASK_CLOCK`).
 //!
 //! The kernel checks timers of CPU time at its own ticks, and a thread on a busy machine may run between ticks for long. Perf events
-//! have timers of their own, and are in time. They need rights that containers and users often lack.
+//! have timers of their own, and are in time. Containers often forbid them.
 //!
 //! An event sends one signal, and is off until the handler arms it again. So no signals queue up for a thread that blocks them.
 
@@ -59,8 +59,9 @@ impl Event {
         };
         attributes.__bindgen_anon_1.sample_period = first.as_nanos() as u64;
         attributes.set_disabled(1);
-        // The kernel's own code is not excluded: a tick there sends the signal at the return to its caller. Without it, an event
-        // needs fewer rights, but time in system calls would count in other methods.
+        // A signal within a system call would end some with `EINTR`. A timer sends its signal at their end.
+        attributes.set_exclude_kernel(1);
+        attributes.set_exclude_hv(1);
         let failed = || Err(std::io::Error::last_os_error());
         // SAFETY: the structure is complete, and the event is the new descriptor's.
         let opened = unsafe { perf_event_open(&mut attributes, id, -1, -1, bindings::PERF_FLAG_FD_CLOEXEC.into()) };

@@ -46,7 +46,7 @@ pub(super) struct Sample {
     /// The number of periods that it stands for.
     pub(super) weight: u64,
     pub(super) end: Option<End>,
-    /// The interrupted address, then return addresses, innermost first.
+    /// The interrupted address, then return addresses, innermost first. Empty for time in the kernel without a known caller.
     pub(super) addresses: Vec<usize>,
     /// The words from the stack pointer on.
     pub(super) top: Vec<usize>,

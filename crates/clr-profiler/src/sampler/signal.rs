@@ -31,7 +31,7 @@ pub(super) const MAX_THREADS: usize = 1 << 16;
 /// Upper half of the value that comes with the sampler's signals; the lower half is the thread's place.
 const MARK: usize = 0x1157_5A4E;
 
-/// A timer whose last period ended that many ns ago is late. Timers are checked at the kernel's ticks, every 10 ms at most.
+/// A sample that stands for more ns than these is late. Timers are checked at the kernel's ticks, every 10 ms at most.
 const LATE: i64 = 20_000_000;
 
 /// A sampled thread.
@@ -46,7 +46,7 @@ pub(super) struct Thread {
     pub(super) first_sp: AtomicUsize,
     /// Its CPU time at its last sample, in ns.
     pub(super) cpu: AtomicI64,
-    /// The CPU time for which it has samples, in ns.
+    /// The CPU time for which it has samples, in ns: the time of its first clock signal less a period, and whole periods.
     credited: AtomicI64,
     /// Whether a signal is under way to it.
     pub(super) is_asked: AtomicBool,
@@ -79,19 +79,13 @@ impl Thread {
         self.credited.store(cpu, Relaxed);
     }
 
-    /// The number of periods that a sample at this CPU time stands for: those since the last sample, rounded, at least 1.
+    /// The number of whole periods since the last sample that a sample at this CPU time stands for. 0 if another clock was first.
     fn credit(&self, cpu: i64) -> u64 {
         let period = PERIOD.load(Relaxed).max(1);
         let credited = self.credited.load(Relaxed);
-        let periods = ((cpu - credited + period / 2) / period).max(1);
+        let periods = ((cpu - credited) / period).max(0);
         self.credited.store(credited + periods * period, Relaxed);
         periods as u64
-    }
-
-    /// Whether it has run for more periods than these without a sample. True once until its next sample: it may block the signal.
-    pub(super) fn is_silent(&self, cpu: i64, periods: i64) -> bool {
-        let silent = cpu - self.credited.load(Relaxed);
-        silent > periods * PERIOD.load(Relaxed).max(1_000_000) && !self.is_asked.swap(true, Relaxed)
     }
 
     pub(super) fn has_stack(&self) -> bool {
@@ -112,7 +106,7 @@ static CODE: AtomicPtr<Table> = AtomicPtr::new(null_mut());
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 /// The CPU time between two samples of a thread, in ns.
 static PERIOD: AtomicI64 = AtomicI64::new(0);
-/// The number of samples of timers that came late.
+/// The number of samples that came late.
 static LATE_SAMPLES: AtomicU64 = AtomicU64::new(0);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 /// The handler that was there before.
@@ -245,19 +239,18 @@ struct Queued {
     /// A timer's id, or the sender's process.
     from: c_int,
     /// A timer's overruns, or the sender's user.
-    overruns: c_int,
+    _rest: c_int,
     /// The value of a timer or sender; the lower half is the descriptor of a file.
     value: usize,
 }
 
-/// The reason of a sampler's signal.
+/// The sender of a sampler's signal.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// A timer, with its periods since the last signal.
-    Timer(u64),
+    Timer,
+    Event,
     /// The sampler's thread.
     Sampler,
-    /// A perf event.
-    Event,
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -268,7 +261,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         let queued = &*info.cast::<Queued>();
         let (is_marked, low) = (queued.value >> 32 == MARK, queued.value & 0xFFFF_FFFF);
         let source = match queued.code {
-            libc::SI_TIMER if is_marked => Some((Source::Timer(1 + queued.overruns.max(0) as u64), low)),
+            libc::SI_TIMER if is_marked => Some((Source::Timer, low)),
             // From `rt_tgsigqueueinfo` of this process.
             libc::SI_QUEUE if is_marked && queued.from == libc::getpid() => Some((Source::Sampler, low)),
             // A file that is ready. Nobody else may ask for this signal from a file: it is not passed on.
@@ -278,8 +271,8 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         match source {
             Some((source, low)) => {
                 INSIDE.fetch_add(1, SeqCst);
-                let place = if let Source::Event = source { event::place_of(low) } else { Some(low) };
-                place.iter().for_each(|place| take(*place, &source, context.cast()));
+                let place = if source == Source::Event { event::place_of(low) } else { Some(low) };
+                place.iter().for_each(|place| take(*place, source, context.cast()));
                 INSIDE.fetch_sub(1, SeqCst);
                 if place.is_some()
                     && let Source::Event = source
@@ -316,7 +309,7 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 ///
 /// # Safety
 /// `context` must be the interrupted thread's, from the kernel.
-unsafe fn take(place: usize, source: &Source, context: *const libc::ucontext_t) {
+unsafe fn take(place: usize, source: Source, context: *const libc::ucontext_t) {
     // SAFETY: threads and tables are valid or null; the kernel passes the context.
     let (thread, code, registers) = unsafe {
         let thread = THREADS.get(place).map_or(null_mut(), |slot| slot.load(Acquire));
@@ -337,22 +330,26 @@ unsafe fn take(place: usize, source: &Source, context: *const libc::ucontext_t) 
         thread.set_credited(cpu);
         return;
     }
-    let weight = match source {
-        Source::Timer(periods) => {
-            if *periods as i64 * PERIOD.load(Relaxed) > LATE {
-                LATE_SAMPLES.fetch_add(*periods - 1, Relaxed);
-            }
-            *periods
-        }
-        Source::Sampler => 1,
-        Source::Event => thread.credit(cpu),
-    };
+    let weight = if source == Source::Sampler { 1 } else { thread.credit(cpu) };
+    if weight == 0 {
+        return;
+    }
+    let in_kernel = if source == Source::Event { weight - 1 } else { 0 };
+    if source == Source::Timer && weight as i64 * PERIOD.load(Relaxed) > LATE {
+        LATE_SAMPLES.fetch_add(weight - 1, Relaxed);
+    }
     let (low, high) = (thread.stack_low.load(Relaxed), thread.stack_high.load(Acquire));
     let stack = OwnStack { sp: registers.sp, high: if (low..high).contains(&registers.sp) { high } else { 0 } };
     if high == 0 {
         thread.first_sp.store(registers.sp, Relaxed);
     }
-    let Some(mut writer) = thread.ring.begin(weight) else { return };
+    // An event has passed over periods that ended in the kernel. Their caller is not known any more.
+    if in_kernel > 0
+        && let Some(writer) = thread.ring.begin(in_kernel)
+    {
+        writer.end(walk::End::Outermost, std::iter::empty());
+    }
+    let Some(mut writer) = thread.ring.begin(weight - in_kernel) else { return };
     writer.address(registers.pc);
     let end = walk::walk(registers, &stack, code, &mut |address| writer.address(address));
     let top = (0..super::prologue::TOP_WORDS / 2).map_while(|index| stack.pair(registers.sp + 16 * index));

@@ -39,12 +39,12 @@ pub(super) struct Sampled {
     pub(super) id: i32,
 }
 
-/// Sends a thread the signal after each period of its CPU time, until it is dropped.
-enum Clock {
-    /// In time, but not allowed everywhere.
-    Event { _event: Event },
-    /// At the ticks of the kernel.
-    Timer { _timer: Timer },
+/// Sends a thread the signal after each period of its CPU time, until it is dropped. The first one to send it has the sample taken.
+struct Clock {
+    /// In time, but only outside of the kernel, and not allowed everywhere.
+    _event: Option<Event>,
+    /// At the ticks of the kernel, also for time in system calls.
+    _timer: Option<Timer>,
 }
 
 /// A timer of the kernel (`timer_create`).
@@ -59,9 +59,6 @@ impl Drop for Timer {
         unsafe { libc::timer_delete(self.0) };
     }
 }
-
-/// After so many periods without a sample, a thread's event is silent.
-const MOST_SILENT: i64 = 50;
 
 static ALL: Mutex<Option<Threads>> = Mutex::new(None);
 
@@ -161,28 +158,25 @@ impl Threads {
         sampled.id = id;
         signal::set_thread(place, sampled.thread);
         self.places.insert(id, place);
-        sampled.thread.set_credited(cpu_time(id).unwrap_or_default());
         if let Some(period) = self.period {
-            let clock = self.clock(id, place, period);
+            let first = first(period, id);
+            let cpu = cpu_time(id).unwrap_or_default();
+            sampled.thread.set_credited(cpu + first.as_nanos() as i64 - period.as_nanos() as i64);
+            let clock = self.clock(id, place, [first, period]);
             // A thread that has ended since needs none.
-            if clock.is_none() && cpu_time(id).is_some() {
+            if clock._event.is_none() && clock._timer.is_none() && cpu_time(id).is_some() {
                 self.refused.insert(id);
             }
-            self.sampled[place].clock = clock;
+            self.sampled[place].clock = Some(clock);
         }
     }
 
-    /// A perf event where there can be one; else a timer.
-    fn clock(&mut self, id: i32, place: usize, period: Duration) -> Option<Clock> {
-        if !self.has_no_events {
-            match Event::new(id, place, first(period, id)) {
-                Ok(event) => return Some(Clock::Event { _event: event }),
-                Err(error) => {
-                    self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
-                }
-            }
+    fn clock(&mut self, id: i32, place: usize, times: [Duration; 2]) -> Clock {
+        let event = if self.has_no_events { None } else { Some(Event::new(id, place, times[0])) };
+        if let Some(Err(error)) = &event {
+            self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
         }
-        Timer::new(id, place, period).map(|timer| Clock::Timer { _timer: timer })
+        Clock { _event: event.and_then(Result::ok), _timer: Timer::new(id, place, times) }
     }
 
     fn remove(&mut self, id: i32) {
@@ -220,27 +214,8 @@ impl Threads {
             alive.insert(id);
             self.add(id);
         }
-        self.renew_clocks();
         ended.extend(self.places.keys().filter(|id| !alive.contains(id)));
         ended.into_iter().for_each(|id| self.remove(id));
-    }
-
-    /// Gives threads whose event is silent another clock: its signal was lost as the queue of signals was full, or the program has
-    /// closed its descriptor.
-    fn renew_clocks(&mut self) {
-        let Some(period) = self.period else { return };
-        for place in 0..self.sampled.len() {
-            let sampled = &mut self.sampled[place];
-            let is_silent = sampled.id != 0
-                && matches!(sampled.clock, Some(Clock::Event { .. }))
-                && cpu_time(sampled.id).is_some_and(|cpu| sampled.thread.is_silent(cpu, MOST_SILENT));
-            if is_silent {
-                let id = sampled.id;
-                // The old event ends first: the new one may get its descriptor.
-                sampled.clock = None;
-                self.sampled[place].clock = self.clock(id, place, period);
-            }
-        }
     }
 }
 
@@ -275,7 +250,8 @@ pub(super) fn name_of(id: i32) -> String {
 }
 
 impl Timer {
-    fn new(id: i32, place: usize, period: Duration) -> Option<Self> {
+    /// A timer that expires after the first time, then after each period.
+    fn new(id: i32, place: usize, [first, period]: [Duration; 2]) -> Option<Self> {
         // SAFETY: the structures are plain data; the calls read them and write the timer's id.
         unsafe {
             let mut event = std::mem::zeroed::<libc::sigevent>();
@@ -292,7 +268,7 @@ impl Timer {
                 tv_sec: time.as_secs() as libc::time_t,
                 tv_nsec: time.subsec_nanos() as libc::c_long,
             };
-            let times = libc::itimerspec { it_interval: time(period), it_value: time(first(period, id)) };
+            let times = libc::itimerspec { it_interval: time(period), it_value: time(first) };
             (libc::timer_settime(timer.0, 0, &times, std::ptr::null_mut()) == 0).then_some(timer)
         }
     }
