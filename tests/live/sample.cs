@@ -235,7 +235,10 @@ static class Sample
         return "done";
     }
 
-    [MethodImpl(MethodImplOptions.NoInlining)] static void Sleeper(object milliseconds) => Thread.Sleep((int)milliseconds);
+    static volatile bool isOver;
+
+    /// Sleeps as long as the main thread works, however busy the machine is.
+    [MethodImpl(MethodImplOptions.NoInlining)] static void Sleeper(object milliseconds) { while (!isOver) Thread.Sleep((int)milliseconds); }
     [MethodImpl(MethodImplOptions.NoInlining)] static void Waiter(object all) => ((ManualResetEvent)all).WaitOne();
 
     /// One thread works, others wait.
@@ -246,6 +249,7 @@ static class Sample
             var threads = Enumerable.Range(0, 4).Select(number => new Thread(number % 2 == 0 ? (ParameterizedThreadStart)Sleeper : Waiter)).ToList();
             for (int i = 0; i < threads.Count; i++) threads[i].Start(i % 2 == 0 ? (object)milliseconds : all);
             Short(Cpu() + milliseconds / 1000.0);
+            isOver = true;
             all.Set();
             threads.ForEach(thread => thread.Join());
         }
