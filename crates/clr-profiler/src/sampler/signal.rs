@@ -274,9 +274,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
                 let place = if source == Source::Event { event::place_of(low) } else { Some(low) };
                 place.iter().for_each(|place| take(*place, source, context.cast()));
                 INSIDE.fetch_sub(1, SeqCst);
-                if place.is_some()
-                    && let Source::Event = source
-                {
+                if place.is_some() && source == Source::Event {
                     event::arm(low, PERIOD.load(Relaxed) as u64);
                 }
             }

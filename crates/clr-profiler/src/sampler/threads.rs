@@ -42,9 +42,9 @@ pub(super) struct Sampled {
 /// Sends a thread the signal after each period of its CPU time, until it is dropped. The first one to send it has the sample taken.
 struct Clock {
     /// In time, but only outside of the kernel, and not allowed everywhere.
-    _event: Option<Event>,
+    event: Option<Event>,
     /// At the ticks of the kernel, also for time in system calls.
-    _timer: Option<Timer>,
+    timer: Option<Timer>,
 }
 
 /// A timer of the kernel (`timer_create`).
@@ -164,7 +164,7 @@ impl Threads {
             sampled.thread.set_credited(cpu + first.as_nanos() as i64 - period.as_nanos() as i64);
             let clock = self.clock(id, place, [first, period]);
             // A thread that has ended since needs none.
-            if clock._event.is_none() && clock._timer.is_none() && cpu_time(id).is_some() {
+            if clock.event.is_none() && clock.timer.is_none() && cpu_time(id).is_some() {
                 self.refused.insert(id);
             }
             self.sampled[place].clock = Some(clock);
@@ -176,7 +176,7 @@ impl Threads {
         if let Some(Err(error)) = &event {
             self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
         }
-        Clock { _event: event.and_then(Result::ok), _timer: Timer::new(id, place, times) }
+        Clock { event: event.and_then(Result::ok), timer: Timer::new(id, place, times) }
     }
 
     fn remove(&mut self, id: i32) {
