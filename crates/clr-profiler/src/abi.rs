@@ -4,4 +4,3 @@ pub mod com;
 pub(crate) mod metadata;
 pub(crate) mod runtime;
 pub mod tables;
-pub(crate) mod worlds;

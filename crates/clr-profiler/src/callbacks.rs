@@ -13,13 +13,13 @@ use crate::{
         },
         runtime::Id,
         tables::{CALLBACK_IDS, CALLBACKS, CLASS, Callback},
-        worlds::MayCollect,
     },
-    hooks::{exceptions, functions},
+    attach,
+    events::{at_load, exceptions, functions},
     process::forked,
-    rewrite::{at_load, attached},
     sampler, start,
     values::{capture, classes, described},
+    worlds::InCallback,
 };
 
 static FACTORY: Object<5> = Object(&FACTORY_TABLE);
@@ -120,103 +120,100 @@ unsafe extern "system" fn create(_this: *mut c_void, _outer: *mut c_void, id: *c
 }
 
 /// Runs a callback. A panic ends here, so that it does not unwind into the runtime. A forked child does nothing.
-fn guarded(action: impl FnOnce() -> HResult) -> HResult {
-    if forked::is_child() {
-        return S_OK;
-    }
-    catch_unwind(AssertUnwindSafe(action)).unwrap_or(S_OK)
+fn guarded(action: impl FnOnce(InCallback) -> HResult) -> HResult {
+    if forked::is_child() { S_OK } else { or_after_panic(S_OK, action) }
+}
+
+/// Runs a callback; returns `failed` if it panics.
+fn or_after_panic(failed: HResult, action: impl FnOnce(InCallback) -> HResult) -> HResult {
+    // SAFETY: this thread is in a callback that permits all queries, and holds no lock.
+    let may = unsafe { InCallback::new() };
+    catch_unwind(AssertUnwindSafe(|| action(may))).unwrap_or(failed)
 }
 
 extern "system" fn initialize(_this: *mut c_void, runtime: *mut c_void) -> HResult {
-    catch_unwind(|| start::start_program(runtime)).unwrap_or(E_FAIL)
+    or_after_panic(E_FAIL, |may| start::start_program(may, runtime))
 }
 
 /// The client passes its settings as data: the environment of a running process cannot be set.
 extern "system" fn initialize_for_attach(_this: *mut c_void, runtime: *mut c_void, data: *const u8, size: u32) -> HResult {
-    catch_unwind(|| {
+    or_after_panic(E_FAIL, |may| {
         // SAFETY: the runtime passes `size` bytes at `data`.
         let data = if data.is_null() { &[][..] } else { unsafe { std::slice::from_raw_parts(data, size as usize) } };
-        attached::start_attachment(runtime, data)
+        attach::start_attachment(may, runtime, data)
     })
-    .unwrap_or(E_FAIL)
 }
 
 extern "system" fn profiler_attach_complete(_this: *mut c_void) -> HResult {
-    guarded(|| {
-        attached::run_attachment();
+    guarded(|may| {
+        attach::run_attachment(may);
         S_OK
     })
 }
 
 extern "system" fn profiler_detach_succeeded(_this: *mut c_void) -> HResult {
-    guarded(|| {
-        attached::is_detached();
+    guarded(|may| {
+        attach::is_detached(may);
         S_OK
     })
 }
 
 extern "system" fn get_rejit_parameters(_this: *mut c_void, module: Id, token: u32, control: *mut c_void) -> HResult {
-    guarded(|| attached::set_body(module, token, control))
+    guarded(|may| attach::set_body(may, module, token, control))
 }
 
 extern "system" fn rejit_error(_this: *mut c_void, module: Id, token: u32, _function: Id, why: HResult) -> HResult {
-    guarded(|| {
-        attached::refused(module, token, why);
+    guarded(|may| {
+        attach::refused(may, module, token, why);
         S_OK
     })
 }
 
 extern "system" fn shutdown(_this: *mut c_void) -> HResult {
-    guarded(|| {
-        if !at_load::is_on() && !attached::end_program() {
-            start::end_program();
+    guarded(|may| {
+        if !at_load::is_on() && !attach::end_program(may) {
+            start::end_program(may);
         }
         S_OK
     })
 }
 
 extern "system" fn module_load_finished(_this: *mut c_void, module: Id, _status: HResult) -> HResult {
-    guarded(|| {
-        described::add_module(module);
-        at_load::add_module(module);
+    guarded(|may| {
+        described::add_module(may, module);
+        at_load::add_module(may, module);
         S_OK
     })
 }
 
-/// This thread is in a callback other than a hook, without a lock.
-fn may_collect() -> MayCollect {
-    // SAFETY: the runtime permits all queries in the callbacks that use this.
-    unsafe { MayCollect::new() }
-}
-
 /// Some queries are permitted here, but not in hooks.
 extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _may_block: i32) -> HResult {
-    guarded(|| {
+    guarded(|may| {
         if capture::is_on() {
-            load_layouts(function);
+            load_layouts(may, function);
         }
         S_OK
     })
 }
 
 extern "system" fn jit_compilation_finished(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
-    guarded(|| {
-        sampler::compiled(function, false);
+    guarded(|may| {
+        sampler::compiled(may, function, false);
         S_OK
     })
 }
 
 extern "system" fn dynamic_method_compiled(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
-    guarded(|| {
-        sampler::compiled(function, true);
+    guarded(|may| {
+        sampler::compiled(may, function, true);
         S_OK
     })
 }
 
 /// Called by the thread itself.
 extern "system" fn thread_assigned(_this: *mut c_void, _thread: Id, _system_id: u32) -> HResult {
-    guarded(|| {
-        sampler::thread_began();
+    guarded(|may| {
+        sampler::thread_began(may);
         S_OK
     })
 }
@@ -227,12 +224,12 @@ extern "system" fn runtime_suspend_started(_this: *mut c_void, _reason: u32) -> 
 }
 
 extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HResult {
-    guarded(|| {
-        functions::forget_module(module);
-        described::forget_module(module);
-        at_load::forget_module(module);
-        attached::allow_unload();
-        sampler::forget(module);
+    guarded(|may| {
+        functions::forget_module(may, module);
+        described::forget_module(may, module);
+        at_load::forget_module(may, module);
+        attach::allow_unload(may);
+        sampler::forget(may, module);
         classes::forget_classes();
         S_OK
     })
@@ -240,8 +237,8 @@ extern "system" fn module_unload_started(_this: *mut c_void, module: Id) -> HRes
 
 /// Precompiled code has no probes, and may have inlined the original code of instrumented methods.
 extern "system" fn cached_function_search_started(_this: *mut c_void, function: Id, is_used: *mut i32) -> HResult {
-    guarded(|| {
-        if !is_used.is_null() && !at_load::may_be_precompiled(function) {
+    guarded(|may| {
+        if !is_used.is_null() && !at_load::may_be_precompiled(may, function) {
             // SAFETY: the runtime passes a valid pointer for the answer.
             unsafe { *is_used = 0 };
         }
@@ -251,8 +248,8 @@ extern "system" fn cached_function_search_started(_this: *mut c_void, function: 
 
 /// Hooked functions must not be inlined, so that each call is recorded.
 extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_inlined: *mut i32) -> HResult {
-    guarded(|| {
-        if !is_inlined.is_null() && (functions::find(may_collect(), callee).is_some() || attached::is_woven(callee)) {
+    guarded(|may| {
+        if !is_inlined.is_null() && (functions::find(may, callee).is_some() || attach::is_woven(may, callee)) {
             // SAFETY: the runtime passes a valid pointer for the answer.
             unsafe { *is_inlined = 0 };
         }
@@ -261,19 +258,19 @@ extern "system" fn jit_inlining(_this: *mut c_void, _caller: Id, callee: Id, is_
 }
 
 extern "system" fn exception_thrown(_this: *mut c_void, _object: usize) -> HResult {
-    of_exception(|| exceptions::thrown(exceptions::here()))
+    of_exception(|may| exceptions::thrown(may, exceptions::here()))
 }
 
 extern "system" fn exception_search_enter(_this: *mut c_void, _function: Id) -> HResult {
-    of_exception(|| exceptions::is_searched(exceptions::here()))
+    of_exception(|may| exceptions::is_searched(may, exceptions::here()))
 }
 
 extern "system" fn exception_filter_enter(_this: *mut c_void, _function: Id) -> HResult {
-    of_exception(|| exceptions::filter(exceptions::here()))
+    of_exception(|may| exceptions::filter(may, exceptions::here()))
 }
 
 extern "system" fn exception_filter_leave(_this: *mut c_void) -> HResult {
-    of_exception(|| exceptions::filtered(exceptions::here()))
+    of_exception(|may| exceptions::filtered(may, exceptions::here()))
 }
 
 extern "system" fn exception_catcher_found(_this: *mut c_void, _function: Id) -> HResult {
@@ -281,7 +278,7 @@ extern "system" fn exception_catcher_found(_this: *mut c_void, _function: Id) ->
 }
 
 extern "system" fn exception_unwind_enter(_this: *mut c_void, function: Id) -> HResult {
-    of_exception(|| exceptions::unwind(may_collect(), function, exceptions::here()))
+    of_exception(|may| exceptions::unwind(may, function, exceptions::here()))
 }
 
 extern "system" fn exception_unwind_leave(_this: *mut c_void) -> HResult {
@@ -289,27 +286,26 @@ extern "system" fn exception_unwind_leave(_this: *mut c_void) -> HResult {
 }
 
 extern "system" fn exception_finally_enter(_this: *mut c_void, _function: Id) -> HResult {
-    of_exception(|| exceptions::finally(true))
+    of_exception(|may| exceptions::finally(may, true))
 }
 
 extern "system" fn exception_finally_leave(_this: *mut c_void) -> HResult {
-    of_exception(|| exceptions::finally(false))
+    of_exception(|may| exceptions::finally(may, false))
 }
 
 extern "system" fn exception_catcher_enter(_this: *mut c_void, function: Id, _object: usize) -> HResult {
-    of_exception(|| exceptions::catch(function))
+    of_exception(|may| exceptions::catch(may, function))
 }
 
 /// Finds the layouts of the values that a function takes and returns, before it is called.
-fn load_layouts(function: Id) {
-    let may = may_collect();
+fn load_layouts(may: InCallback, function: Id) {
     functions::find(may, function).iter().for_each(|function| described::load_layouts(may, function));
 }
 
 /// Runs a callback for exception events.
-fn of_exception(action: impl FnOnce()) -> HResult {
-    guarded(|| {
-        action();
+fn of_exception(action: impl FnOnce(InCallback)) -> HResult {
+    guarded(|may| {
+        action(may);
         S_OK
     })
 }

@@ -30,7 +30,7 @@ use profile_format::{
     node,
 };
 
-use crate::process::forked;
+use crate::{process::forked, worlds::MayWait};
 
 /// The header of each chunk.
 #[repr(C)]
@@ -114,8 +114,8 @@ fn profile() -> MutexGuard<'static, Option<Profile>> {
 }
 
 /// Creates the file, with its header and a first chunk of names. On failure, the file is removed.
-pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
-    let (file, path) = create_unused(path, start.replaces, start.has_values)?;
+pub(crate) fn create(may: impl MayWait, path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
+    let (file, path) = create_unused(may, path, start.replaces, start.has_values)?;
     let null = std::ptr::null_mut::<u8>();
     let mut made = Profile {
         file,
@@ -147,8 +147,8 @@ pub(crate) fn create(path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
 
 /// Creates a new file, with this name or a number added. A file of exactly this name is removed first, if it is to be
 /// replaced and no live process writes to it.
-fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(File, PathBuf)> {
-    prepare_folder(path)?;
+fn create_unused(may: impl MayWait, path: &Path, replaces: bool, has_values: bool) -> io::Result<(File, PathBuf)> {
+    prepare_folder(may, path)?;
     // Held until the file has its own lock.
     let _lock = path.parent().and_then(lock_folder);
     if replaces && !is_in_use(path) {
@@ -187,7 +187,7 @@ fn create_unused(path: &Path, replaces: bool, has_values: bool) -> io::Result<(F
 ///
 /// # Errors
 /// If the folder cannot be created, or if an existing entry of the profile's name is not a file.
-pub(crate) fn prepare_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn prepare_folder(_: impl MayWait, path: &Path) -> io::Result<()> {
     if std::fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err(io::Error::other("it is there, and no regular file; name another by ILINST_OUTPUT"));
     }
@@ -278,7 +278,7 @@ pub(crate) fn take_filled(kind: ChunkKind, tree: u64, used: usize, fill: impl Fn
 }
 
 /// All chunks of a kind.
-pub(crate) fn chunks_of(kind: ChunkKind) -> Vec<*mut Chunk> {
+pub(crate) fn chunks_of(_: impl MayWait, kind: ChunkKind) -> Vec<*mut Chunk> {
     let profile = profile();
     let all = profile.iter().flat_map(|profile| &profile.chunks).copied();
     // SAFETY: chunks stay mapped.
@@ -373,7 +373,7 @@ fn header_u32(header: *mut u8, at: usize) -> &'static AtomicU32 {
 }
 
 /// Records that the program still runs.
-pub(crate) fn record_progress(now: i64, cpu: Option<i64>) {
+pub(crate) fn record_progress(_: impl MayWait, now: i64, cpu: Option<i64>) {
     if let Some(profile) = profile().as_ref() {
         header_i64(profile.header, layout::END_AT).store(now, Relaxed);
         header_i64(profile.header, layout::PROCESSES_AT).fetch_add(1, Relaxed);
@@ -398,7 +398,7 @@ const PAUSES: usize = layout::PAUSES_AT;
 const MAX_PAUSES: i64 = layout::MAX_PAUSES as i64;
 
 /// Executes a new command, with its name, if there is one.
-pub(crate) fn execute_command(carry_out: impl FnOnce(u32, &str) -> bool) {
+pub(crate) fn execute_command(_: impl MayWait, carry_out: impl FnOnce(u32, &str) -> bool) {
     // The lock is not held during the command, which uses the file itself.
     let Some(header) = profile().as_ref().map(|profile| profile.header) else { return };
     let [commanded, command, carried_out, begun] = [COMMANDED, COMMAND, CARRIED_OUT, BEGUN].map(|at| header_u32(header, at));
@@ -427,7 +427,7 @@ pub(crate) fn execute_command(carry_out: impl FnOnce(u32, &str) -> bool) {
 
 /// Records that recording pauses or resumes. When the list of pauses is full, only their total time is kept. Returns
 /// whether the state changed.
-pub(crate) fn record_pause(is_paused: bool, now: i64) -> bool {
+pub(crate) fn record_pause(_: impl MayWait, is_paused: bool, now: i64) -> bool {
     let profile = profile();
     let Some(Profile { header, paused_since, .. }) = profile.as_ref() else { return false };
     let state = header_u32(*header, STATE);
@@ -496,7 +496,7 @@ pub(crate) fn change_flags(set: u32, clear: u32) {
 
 /// Ends the file, and truncates it after the last chunk where possible. Returns the mapped pieces, if there was a
 /// file.
-pub(crate) fn finish(now: i64) -> Option<Pieces> {
+pub(crate) fn finish(_: impl MayWait, now: i64) -> Option<Pieces> {
     // Later calls find no profile.
     let mut profile = profile().take()?;
     header_i64(profile.header, layout::END_AT).store(now, Relaxed);

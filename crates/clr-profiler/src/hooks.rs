@@ -1,8 +1,6 @@
 //! Stubs called by the program's code. They save the registers for arguments and results, as no calling convention
 //! does, and call the call tree.
 
-pub(crate) mod exceptions;
-pub(crate) mod functions;
 mod targets;
 
 #[cfg(all(target_arch = "aarch64", not(windows)))]

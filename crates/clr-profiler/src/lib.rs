@@ -5,19 +5,27 @@
 //! runtime -> DllGetClassObject -> ICorProfilerCallback::Initialize -> mapper (which functions) -> hooks -> call tree -> file
 //! ```
 //!
-//! Rooms, each of which uses only those before it: `process`, `abi`, `function`, `file`, `modules`, `tree`, `values`, `hooks`,
-//! `session`, `sampler`, `rewrite`, `start`, `callbacks`.
+//! Rooms, each of which uses only those before it, and the worlds of their code ([`worlds`]):
+//!
+//! | rooms | world |
+//! |---|---|
+//! | `worlds`, `process`, `abi`, `function`, `file`, `modules` | any, if no token says otherwise |
+//! | `tree`, `values`, `hooks` | hooks; `tree/own_thread` runs on threads of the profiler |
+//! | `events` | other callbacks of the runtime |
+//! | `session`, `sampler`, `attach` | threads of the profiler; `sampler/handler` is a signal handler |
+//! | `start`, `callbacks` | other callbacks: they call the rooms before |
 //!
 //! No code here unwinds into the runtime, prints, or waits for managed code.
 
 pub mod abi;
+mod attach;
 mod callbacks;
+mod events;
 mod file;
 mod function;
 mod hooks;
 mod modules;
 mod process;
-mod rewrite;
 #[cfg(target_os = "linux")]
 mod sampler;
 #[cfg(not(target_os = "linux"))]
@@ -27,5 +35,6 @@ mod session;
 mod start;
 mod tree;
 mod values;
+mod worlds;
 
 pub use callbacks::{DllCanUnloadNow, DllGetClassObject};

@@ -6,15 +6,12 @@
 //! ```
 
 mod code;
-mod event;
+mod handler;
 mod maps;
 mod paths;
 mod prologue;
-mod ring;
-mod signal;
 mod symbols;
 mod threads;
-mod walk;
 
 use std::{
     collections::HashMap,
@@ -31,11 +28,13 @@ use profile_format::{NameKind, RecordingMode};
 pub(crate) use self::threads::began as thread_began;
 use self::{
     code::Names,
+    handler::{
+        ring::Sample,
+        signal::{self, Table},
+        walk::End,
+    },
     paths::{Paths, Value},
-    ring::Sample,
-    signal::Table,
     threads::Threads,
-    walk::End,
 };
 use crate::{
     abi::{
@@ -43,6 +42,7 @@ use crate::{
         tables::mask,
     },
     file, session as recording,
+    worlds::{InCallback, MayWait, OnOwnThread},
 };
 
 /// The events that the sampler needs. With these, code that was compiled ahead of time stays in use, and methods are inlined.
@@ -107,7 +107,7 @@ pub(crate) fn is_on() -> bool {
 }
 
 /// Begins to record into the profile that was created.
-pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Result<(), String> {
+pub(crate) fn start(_: impl MayWait, runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Result<(), String> {
     signal::install()?;
     code::clear();
     file::set_mode(if sampling.wall { RecordingMode::Wall } else { RecordingMode::Cpu });
@@ -136,12 +136,12 @@ pub(crate) fn start(runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Res
 }
 
 /// Adds the methods that were compiled before the profiler was attached.
-pub(crate) fn add_compiled(runtime: Runtime) {
+pub(crate) fn add_compiled(_: OnOwnThread, runtime: Runtime) {
     runtime.compiled().into_iter().for_each(|function| code::add_compiled(runtime, function));
 }
 
 /// `JITCompilationFinished`, `DynamicMethodJITCompilationFinished`
-pub(crate) fn compiled(function: Id, is_dynamic: bool) {
+pub(crate) fn compiled(_: InCallback, function: Id, is_dynamic: bool) {
     if !is_on() {
         return;
     }
@@ -152,7 +152,7 @@ pub(crate) fn compiled(function: Id, is_dynamic: bool) {
 }
 
 /// `ModuleUnloadStarted`: reads the samples of the module's methods while they have names.
-pub(crate) fn forget(module: Id) {
+pub(crate) fn forget(_: InCallback, module: Id) {
     if let Some(session) = is_on().then(session).as_mut().and_then(|session| session.as_mut()) {
         session.drain();
         session.names.forget(module);
@@ -160,7 +160,7 @@ pub(crate) fn forget(module: Id) {
 }
 
 /// Samples all threads until [`stop`] or `is_over`.
-pub(crate) fn run(is_over: impl Fn() -> bool) {
+pub(crate) fn run(own: OnOwnThread, is_over: impl Fn() -> bool) {
     let sampling = session().as_ref().map(|session| session.sampling);
     let Some(sampling) = sampling else { return };
     threads::start(Some(sampling.period()).filter(|_| !sampling.wall));
@@ -171,13 +171,13 @@ pub(crate) fn run(is_over: impl Fn() -> bool) {
             threads.scan_at_times();
         }
         if let Some(session) = session().as_mut() {
-            session.look();
+            session.look(own);
         }
     }
 }
 
 /// Ends the recording.
-pub(crate) fn stop() {
+pub(crate) fn stop(_: impl MayWait) {
     if !IS_ON.swap(false, Relaxed) {
         return;
     }
@@ -198,7 +198,7 @@ fn sampled() -> Vec<(usize, &'static signal::Thread, i32)> {
 }
 
 impl Session {
-    fn look(&mut self) {
+    fn look(&mut self, own: OnOwnThread) {
         if self.names.take_changes() {
             self.names.refresh();
             self.publish_code();
@@ -209,7 +209,7 @@ impl Session {
         }
         if self.looked_at.is_none_or(|last| last.elapsed() >= Duration::from_millis(500)) {
             self.look_at_threads();
-            recording::update_file(true);
+            recording::update_file(own, true);
             signal::set_on(!file::is_paused());
             self.looked_at = Some(Instant::now());
         }

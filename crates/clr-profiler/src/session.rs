@@ -8,7 +8,8 @@ use crate::{
     abi::runtime::Runtime,
     file::{self, Start},
     process::{clock, settings},
-    tree::{self, pauses, phases},
+    tree::{self, own_thread::phases, pauses},
+    worlds::MayWait,
 };
 
 /// The interface that was passed, if the launcher has this profiler's version.
@@ -18,7 +19,7 @@ pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
 }
 
 /// Creates the profile's file; returns its path and start time.
-pub(crate) fn create_profile(runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
+pub(crate) fn create_profile(may: impl MayWait, runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
     let (wanted, replaces) = settings::output(&name);
     let start = Start {
@@ -32,7 +33,7 @@ pub(crate) fn create_profile(runtime: Runtime, has_values: bool) -> Result<(Path
     };
     #[cfg(unix)]
     crate::process::forked::watch_forks(tree::forget_thread);
-    let path = file::create(&wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    let path = file::create(may, &wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
     tree::set_limits(max_nodes);
     Ok((path, start.now))
 }
@@ -50,28 +51,28 @@ fn name_of(runtime: Runtime) -> String {
 }
 
 /// Executes a command of the tool.
-fn execute(command: u32, name: &str) -> bool {
+fn execute(may: impl MayWait, command: u32, name: &str) -> bool {
     let now = clock::now();
     match Command::from_number(command) {
-        Some(Command::Pause) if file::record_pause(true, now) => pauses::pause(now),
-        Some(Command::Resume) if file::record_pause(false, now) => pauses::resume(now),
+        Some(Command::Pause) if file::record_pause(may, true, now) => pauses::pause(now),
+        Some(Command::Resume) if file::record_pause(may, false, now) => pauses::resume(now),
         Some(Command::Pause | Command::Resume) => {}
         // Samples have no phases.
         Some(Command::Reset | Command::Mark) if matches!(settings::sampling(), Ok(Some(_))) => return false,
-        Some(Command::Reset) => return phases::add_phase("", PhaseKind::Reset, now),
-        Some(Command::Mark) => return phases::add_phase(name, PhaseKind::Mark, now),
+        Some(Command::Reset) => return phases::add_phase(may, "", PhaseKind::Reset, now),
+        Some(Command::Mark) => return phases::add_phase(may, name, PhaseKind::Mark, now),
         None => return false,
     }
     true
 }
 
 /// Updates the file with the program's progress.
-pub(crate) fn update_file(at_threads: bool) {
+pub(crate) fn update_file(may: impl MayWait, at_threads: bool) {
     let cpu = at_threads.then(cpu_time).flatten();
-    file::record_progress(clock::now(), cpu);
-    file::execute_command(execute);
+    file::record_progress(may, clock::now(), cpu);
+    file::execute_command(may, |command, name| execute(may, command, name));
     if at_threads {
-        tree::look_at_threads();
+        tree::look_at_threads(may);
     }
 }
 

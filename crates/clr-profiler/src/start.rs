@@ -14,37 +14,37 @@ use crate::{
         runtime::Runtime,
         tables::mask,
     },
+    events::{at_load, functions},
     file, hooks,
-    hooks::functions,
     modules::rules::Rules,
     process::{clock, settings},
-    rewrite::at_load,
     sampler, session,
     tree::{CALLEES, Calibration, pauses, searches},
     values::{capture, described},
+    worlds::{self, InCallback, MayWait, OnOwnThread},
 };
 
 /// `Initialize`: reports the result to the launcher. The program runs in any case.
-pub(crate) fn start_program(runtime: *mut c_void) -> HResult {
+pub(crate) fn start_program(may: InCallback, runtime: *mut c_void) -> HResult {
     // A panic here must print nothing to the program's output.
     std::panic::set_hook(Box::new(|_| {}));
-    match begin(runtime) {
+    match begin(may, runtime) {
         Ok(status) => {
-            settings::report(&status);
+            settings::report(may, &status);
             S_OK
         }
         Err(error) => {
-            settings::report(&format!("{}{error}", live::FAILED));
+            settings::report(may, &format!("{}{error}", live::FAILED));
             E_FAIL
         }
     }
 }
 
-fn begin(object: *mut c_void) -> Result<String, String> {
+fn begin(may: InCallback, object: *mut c_void) -> Result<String, String> {
     let runtime = session::checked(object)?;
     let (options, captured) = (settings::options()?, settings::captured()?);
     if let Some(sampling) = settings::sampling()? {
-        return sample(runtime, sampling);
+        return sample(may, runtime, sampling);
     }
     let rules = Rules::new(options, settings::all_assemblies());
     let tracker = settings::tracker();
@@ -52,24 +52,24 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     if let (Some(tracker), None) = (&tracker, &why_hooks) {
         // Silent if it cannot write, like the tracker.
         let (wanted, _) = settings::output(&session::name_of_program());
-        file::prepare_folder(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
-        at_load::start_rewriting(runtime, rules, tracker)?;
+        file::prepare_folder(may, &wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+        at_load::start_rewriting(may, runtime, rules, tracker)?;
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(at_load::first_status());
     }
-    let (path, now) = session::create_profile(runtime, captured.is_some())?;
+    let (path, now) = session::create_profile(may, runtime, captured.is_some())?;
     let status = match why_hooks {
         None => format!("{} {}", live::RECORDING, path.display()),
         Some(why) => format!("{}{why}", live::BY_HOOKS),
     };
-    described::follow_modules(runtime);
-    functions::choose_functions(runtime, rules, status.clone());
+    described::follow_modules(may, runtime);
+    functions::choose_functions(may, runtime, rules, status.clone());
     let mut events = mask::ENTERLEAVE | mask::JIT_COMPILATION | mask::MODULE_LOADS | mask::EXCEPTIONS;
     if let Some(captured) = captured {
         events |= mask::SUSPENDS | mask::FRAME_INFO;
         events |= if captured.this || captured.arguments { mask::FUNCTION_ARGS } else { 0 };
         events |= if captured.returned { mask::FUNCTION_RETVAL } else { 0 };
-        capture::start_capture(runtime, captured, settings::trace_size(), now)
+        capture::start_capture(may, runtime, captured, settings::trace_size(), now)
             .ok_or("the runtime does not say where strings are")?;
     }
     runtime.set_event_mask(events, 0).ok_or("the runtime refuses the events")?;
@@ -83,20 +83,20 @@ fn begin(object: *mut c_void) -> Result<String, String> {
     };
     hooked.ok_or("the runtime refuses the hooks")?;
     // Without this thread, the file is updated only at the end.
-    let _ = std::thread::Builder::new().name("ilinst".into()).stack_size(256 << 10).spawn(keep_file_up_to_date);
+    let _ = worlds::spawn(keep_file_up_to_date);
     Ok(status)
 }
 
 /// Records samples, without probes.
-fn sample(runtime: Runtime, sampling: Sampling) -> Result<String, String> {
-    let (path, _) = session::create_profile(runtime, false)?;
-    sampler::start(runtime, sampling, settings::max_nodes()).inspect_err(|_| {
+fn sample(may: impl MayWait, runtime: Runtime, sampling: Sampling) -> Result<String, String> {
+    let (path, _) = session::create_profile(may, runtime, false)?;
+    sampler::start(may, runtime, sampling, settings::max_nodes()).inspect_err(|_| {
         // Nothing is in it.
         let _ = std::fs::remove_file(&path);
     })?;
     let (low, high) = sampler::EVENTS;
     runtime.set_event_mask(low, high).ok_or("the runtime refuses the events")?;
-    let watch = std::thread::Builder::new().name("ilinst".into()).spawn(|| sampler::run(|| false));
+    let watch = worlds::spawn(|own| sampler::run(own, || false));
     watch.map_err(|error| format!("no thread can be started: {error}"))?;
     Ok(format!("{} {}", live::SAMPLING, path.display()))
 }
@@ -104,9 +104,9 @@ fn sample(runtime: Runtime, sampling: Sampling) -> Result<String, String> {
 static IS_ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the file up to date while the program runs.
-fn keep_file_up_to_date() {
+fn keep_file_up_to_date(own: OnOwnThread) {
     const PERIOD: Duration = Duration::from_millis(100);
-    let mut calibration = Calibration::new(|number| hooks::enter_and_leave(&CALLEES[number]));
+    let mut calibration = Calibration::new(own, |number| hooks::enter_and_leave(&CALLEES[number]));
     for turn in 0_u64.. {
         if turn % 10 == 0 && !pauses::is_on() {
             calibration.measure_more();
@@ -115,15 +115,15 @@ fn keep_file_up_to_date() {
         if IS_ENDED.load(Relaxed) {
             return;
         }
-        session::update_file(turn % 10 == 0);
+        session::update_file(own, turn % 10 == 0);
     }
 }
 
 /// `Shutdown`
-pub(crate) fn end_program() {
-    sampler::stop();
+pub(crate) fn end_program(may: InCallback) {
+    sampler::stop(may);
     IS_ENDED.store(true, Relaxed);
-    session::update_file(true);
-    searches::end_all_searches();
-    file::finish(clock::now());
+    session::update_file(may, true);
+    searches::end_all_searches(may);
+    file::finish(may, clock::now());
 }

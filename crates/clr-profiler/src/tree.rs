@@ -2,20 +2,19 @@
 //! (docs/profile-format.md).
 //!
 //! ```text
-//! layout ─► current ─► searches, pauses, nodes ─► overflow, owners ─► calls ─► probes, calibration
-//!                                    phases
+//! layout ─► current ─► searches, pauses, nodes ─► overflow, owners ─► calls ─► probes
+//!                                                                    own_thread
 //! ```
 
-mod calibration;
 mod calls;
 mod cpu;
 mod current;
 mod layout;
 mod nodes;
 mod overflow;
+pub(crate) mod own_thread;
 mod owners;
 pub(crate) mod pauses;
-pub(crate) mod phases;
 mod probes;
 pub(crate) mod searches;
 #[cfg(test)]
@@ -24,9 +23,9 @@ mod tests;
 #[cfg(unix)]
 pub(crate) use self::cpu::cpu_time_of;
 pub(crate) use self::{
-    calibration::{CALLEES, Calibration},
     calls::{Call, current_call, end_callees, enter, innermost_call, leave, unwind},
     layout::{check_offsets, histogram_shift},
+    own_thread::calibration::{CALLEES, Calibration},
     owners::{TreeId, end_session, forget_session, look_at_threads, start_session, tree_of_thread},
     probes::{enter_woven, handle_woven, leave_woven},
 };

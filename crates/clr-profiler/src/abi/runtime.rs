@@ -5,8 +5,8 @@ use std::{ffi::c_void, mem::MaybeUninit};
 use super::{
     com::{Guid, HResult, Interface, Owned},
     tables::{INFO_5, INFO_10, Info, MethodMalloc, ModuleEnum},
-    worlds::{MayCollect, Object},
 };
+use crate::worlds::{InCallback, Object};
 
 /// `FunctionID`, `ModuleID`, `ThreadID`: addresses of runtime structures.
 pub(crate) type Id = usize;
@@ -189,7 +189,7 @@ impl Runtime {
 
     /// Whether a function with generic arguments is its method as written, and not compiled for awaits. May wait for a
     /// garbage collection. True if the runtime does not say.
-    pub(crate) fn is_written(self, _: MayCollect, function: Id) -> bool {
+    pub(crate) fn is_written(self, _: InCallback, function: Id) -> bool {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, Id, u32, *const Id, *mut Id) -> HResult;
         let (Some(place), Some(context)) = (self.function(function), self.context(function, 0)) else { return true };
         let (arguments, mut written) = (context.arguments(), 0);
@@ -638,7 +638,7 @@ impl Runtime {
     }
 
     /// The class of a type with these generic arguments. It may load the type and start a garbage collection.
-    pub(crate) fn load_class(self, _: MayCollect, module: Id, token: u32, arguments: &[Id]) -> Option<Id> {
+    pub(crate) fn load_class(self, _: InCallback, module: Id, token: u32, arguments: &[Id]) -> Option<Id> {
         type F = unsafe extern "system" fn(*mut c_void, Id, u32, u32, *const Id, *mut Id) -> HResult;
         let mut class = 0;
         let method = Info::GetClassFromTokenAndTypeArgs as usize;

@@ -15,6 +15,8 @@ use live::{
 };
 use weave::{Captured, Options};
 
+use crate::worlds::MayWait;
+
 const MAX_NODES: &str = "ILINST_MAX_NODES";
 const DEFAULT_MAX_NODES: u32 = 1_000_000;
 const TRACE_SIZE: &str = "ILINST_TRACE_SIZE";
@@ -139,7 +141,7 @@ pub(crate) fn output(name: &str) -> (PathBuf, bool) {
 }
 
 /// Reports to the launcher the result of the profiler's start.
-pub(crate) fn report(status: &str) {
+pub(crate) fn report(_: impl MayWait, status: &str) {
     if let Some(folder) = variable(STATUS) {
         // A launcher without a status reports that itself.
         let _ = std::fs::write(Path::new(&folder).join(std::process::id().to_string()), status);

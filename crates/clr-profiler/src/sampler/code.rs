@@ -11,8 +11,8 @@ use names::MethodId;
 use profile_format::NameKind;
 
 use super::{
+    handler::signal::read_memory,
     maps::{Mapping, Maps},
-    signal::read_memory,
     symbols::Symbols,
 };
 use crate::{

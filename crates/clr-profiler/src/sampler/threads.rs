@@ -7,10 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
+use super::handler::{
     event::Event,
     signal::{self, MAX_THREADS, Thread},
 };
+use crate::worlds::InCallback;
 
 /// The threads of the process.
 #[derive(Default)]
@@ -84,7 +85,7 @@ pub(super) fn cpu_time(id: i32) -> Option<i64> {
 }
 
 /// This thread has begun to run managed code.
-pub(crate) fn began() {
+pub(crate) fn began(_: InCallback) {
     if let Some(threads) = all().as_mut() {
         threads.add(own_id());
     }

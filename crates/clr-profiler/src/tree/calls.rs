@@ -5,14 +5,14 @@ use super::{
     layout::{Node, Own, Tree, add, is_gone},
     nodes, overflow, owners, pauses, searches,
 };
-use crate::process::clock;
+use crate::{process::clock, worlds::InHook};
 
 /// Records the start of a method on this thread, called at a stack pointer (0: unknown). Returns the time recorded in
 /// the tree, or 0 if the tree does not record the call.
 ///
 /// Open calls at the same or a lower stack pointer have ended, possibly without an event.
 #[inline]
-pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
+pub(crate) fn enter(_: InHook<'_>, method_id: u64, called_at: usize) -> i64 {
     let Some(tree) = owners::own_tree() else { return 0 };
     if pauses::is_on() {
         end_gone_calls(tree, called_at, clock::now());
@@ -48,7 +48,7 @@ pub(crate) fn enter(method_id: u64, called_at: usize) -> i64 {
 
 /// Records the end of a method on this thread, called at a stack pointer (0: unknown). Returns the time.
 #[inline]
-pub(crate) fn leave(method_id: u64, called_at: usize) -> i64 {
+pub(crate) fn leave(_: InHook<'_>, method_id: u64, called_at: usize) -> i64 {
     let now = clock::now();
     let Some(tree) = current::tree() else { return now };
     let node = tree.current.get();

@@ -14,7 +14,10 @@ use super::{
     layout::{Memory, Own, Tree},
     nodes, searches,
 };
-use crate::process::forked;
+use crate::{
+    process::forked,
+    worlds::{MayWait, OnOwnThread},
+};
 
 static TREES: AtomicU64 = AtomicU64::new(0);
 /// All trees, and those of ended threads, which new threads reuse.
@@ -133,14 +136,14 @@ pub(super) fn own_tree_of_no_file() {
 }
 
 /// Reads the CPU time of all live threads.
-pub(crate) fn look_at_threads() {
+pub(crate) fn look_at_threads(_: impl MayWait) {
     let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: no tree is unmapped while this lock is held, and all fields used are atomic.
     all.all.iter().for_each(|AnyTree(tree)| look_at_cpu(unsafe { &**tree }));
 }
 
 /// Starts the recording by instrumented bodies. The file must exist.
-pub(crate) fn start_session() {
+pub(crate) fn start_session(_: OnOwnThread) {
     let mut trees = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     *trees = Trees { all: Vec::new(), unowned: Vec::new() };
     TREES.store(0, Relaxed);
@@ -151,7 +154,7 @@ pub(crate) fn start_session() {
 }
 
 /// Stops the recording by instrumented bodies.
-pub(crate) fn end_session() {
+pub(crate) fn end_session(_: impl MayWait) {
     SESSION.store(0, Release);
 }
 
@@ -159,7 +162,7 @@ pub(crate) fn end_session() {
 ///
 /// # Safety
 /// No thread may use these trees any more.
-pub(crate) unsafe fn forget_session() {
+pub(crate) unsafe fn forget_session(_: OnOwnThread) {
     let mut trees = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     for AnyTree(tree) in std::mem::take(&mut trees.all) {
         // SAFETY: the caller guarantees this. A box allocated the memory.

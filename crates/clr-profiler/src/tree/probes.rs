@@ -7,7 +7,7 @@ use super::{
     layout::{Own, Tree},
     overflow, owners, pauses,
 };
-use crate::process::clock;
+use crate::{process::clock, worlds::InHook};
 
 /// Identifies the call that a body has begun: its node's address, and the session number in the high bits. The next
 /// session's file may be mapped at the same address. Address 0 means a call without a node of its path.
@@ -42,7 +42,8 @@ pub(crate) extern "C" fn enter_woven(method_id: u64) -> Begun {
         owners::join_session();
     }
     // Instrumented bodies have exception handlers, so every end is reported. No stack pointer is needed.
-    enter(method_id, 0);
+    // SAFETY: managed code calls the probe without a transition, as it calls a hook.
+    enter(unsafe { InHook::new() }, method_id, 0);
     let Some(tree) = current::tree() else { return Begun::NOTHING };
     let has_path = tree.memory.overflowed.borrow().is_empty();
     Begun::new(if has_path { tree.current.get().address() } else { 0 })

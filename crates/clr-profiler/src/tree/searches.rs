@@ -14,7 +14,10 @@ use super::{
     current,
     layout::{Node, Own, Searching, Tree},
 };
-use crate::file::{self, flag};
+use crate::{
+    file::{self, flag},
+    worlds::InCallback,
+};
 
 thread_local! {
     /// The stack pointer of the current innermost search; 0 if there is none.
@@ -105,7 +108,7 @@ fn end_innermost(tree: Own<Tree>) -> bool {
 }
 
 /// The program has ended by itself, so no search counts any more.
-pub(crate) fn end_all_searches() {
+pub(crate) fn end_all_searches(_: InCallback) {
     *COUNT.lock().unwrap_or_else(PoisonError::into_inner) = None;
     file::change_flags(0, flag::UNHANDLED_EXCEPTION);
 }

@@ -16,13 +16,11 @@ use super::{
     record::Record,
 };
 use crate::{
-    abi::{
-        runtime::{ArgumentInfo, Context, MAX_RANK, Range, Runtime},
-        worlds::{InHook, Object, read_value},
-    },
+    abi::runtime::{ArgumentInfo, Context, MAX_RANK, Range, Runtime},
     function::{Field, Function, Instance, ObjectLayout, Parameter, ValueLayout},
     process::clock,
     tree,
+    worlds::{InCallback, InHook, Object, read_value},
 };
 
 struct Capture {
@@ -51,7 +49,7 @@ const LOWEST_ADDRESS: usize = 1 << 16;
 const MAX_ELEMENTS: usize = 4;
 
 /// Called before the first function.
-pub(crate) fn start_capture(runtime: Runtime, captured: Captured, trace_size: u32, start: i64) -> Option<()> {
+pub(crate) fn start_capture(_: InCallback, runtime: Runtime, captured: Captured, trace_size: u32, start: i64) -> Option<()> {
     let strings = runtime.string_layout()?;
     let has_first_register_alone = cfg!(unix) && runtime.version().is_none_or(|[major, ..]| major < 5);
     calls::set_budget(trace_size);
@@ -93,7 +91,7 @@ pub(crate) extern "C" fn on_enter(function: &'static Function, info: usize) {
     // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { called_at(info) };
     let begun = calls::of_thread(|calls| begin_record(hook, calls, function, info, called_at)).flatten();
-    let now = tree::enter(function.method_id, called_at);
+    let now = tree::enter(hook, function.method_id, called_at);
     if let (Some(record), Some(capture)) = (begun, CAPTURE.get()) {
         // The tree does not record the call if recording was paused in between.
         let now = if now == 0 { clock::now() } else { now };
@@ -107,15 +105,17 @@ pub(crate) extern "C" fn on_leave(function: &'static Function, info: usize) {
     let hook = unsafe { InHook::new() };
     // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { called_at(info) };
-    let now = tree::leave(function.method_id, called_at);
+    let now = tree::leave(hook, function.method_id, called_at);
     end_call(function, Ending::Returned(hook, info), now, called_at);
 }
 
 /// `FunctionTailcall3WithInfo`
 pub(crate) extern "C" fn on_tailcall(function: &'static Function, info: usize) {
+    // SAFETY: this is a hook.
+    let hook = unsafe { InHook::new() };
     // SAFETY: the runtime passes the info of this call.
     let called_at = unsafe { called_at(info) };
-    let now = tree::leave(function.method_id, called_at);
+    let now = tree::leave(hook, function.method_id, called_at);
     end_call(function, Ending::TailCall, now, called_at);
 }
 
@@ -192,7 +192,7 @@ fn begin_record(
         return None;
     }
     let mut found = ArgumentInfo::new();
-    let Some(instance) = capture.instance_of_call(function, info, &mut found) else {
+    let Some(instance) = capture.instance_of_call(hook, function, info, &mut found) else {
         calls.push(Frame::unknown(function, called_at));
         return None;
     };
@@ -244,7 +244,12 @@ fn is_looked_at_again(passing: ParameterMode) -> bool {
 }
 
 /// A function with the generic arguments of a call.
-fn instance(runtime: Runtime, function: &'static Function, context: Option<&Context>) -> Option<&'static Instance> {
+fn instance(
+    hook: InHook<'_>,
+    runtime: Runtime,
+    function: &'static Function,
+    context: Option<&Context>,
+) -> Option<&'static Instance> {
     let generation = classes::generation();
     let is_it = |instance: &Instance| match context {
         None => !function.is_generic,
@@ -252,11 +257,12 @@ fn instance(runtime: Runtime, function: &'static Function, context: Option<&Cont
             instance.generation == generation && instance.class == context.class && *instance.arguments == *context.arguments()
         }
     };
-    function.instances.find(is_it).or_else(|| describe(runtime, function, context, generation))
+    function.instances.find(is_it).or_else(|| describe(hook, runtime, function, context, generation))
 }
 
 #[cold]
 fn describe(
+    hook: InHook<'_>,
     runtime: Runtime,
     function: &'static Function,
     context: Option<&Context>,
@@ -264,7 +270,7 @@ fn describe(
 ) -> Option<&'static Instance> {
     let describe = || {
         let context = context.copied().or_else(|| runtime.context(function.id, 0)).unwrap_or_default();
-        described::describe_instance(function, &context)
+        described::describe_instance(hook, function, &context)
     };
     // A panic must not unwind into the program.
     let mut instance = std::panic::catch_unwind(std::panic::AssertUnwindSafe(describe)).ok()??;
@@ -348,7 +354,13 @@ impl Capture {
     }
 
     /// A function with the generic arguments of a call that begins, and the locations of its arguments.
-    fn instance_of_call(&self, function: &'static Function, info: usize, found: &mut ArgumentInfo) -> Option<&'static Instance> {
+    fn instance_of_call(
+        &self,
+        hook: InHook<'_>,
+        function: &'static Function,
+        info: usize,
+        found: &mut ArgumentInfo,
+    ) -> Option<&'static Instance> {
         let (runtime, wants_arguments) = (self.runtime, self.wants_arguments());
         let is_asked_at_once = wants_arguments && !self.has_first_register_alone;
         let mut frame = 0;
@@ -360,7 +372,7 @@ impl Capture {
             }
         }
         let context = if function.is_generic { runtime.context(function.id, frame) } else { None };
-        let instance = instance(runtime, function, context.as_ref())?;
+        let instance = instance(hook, runtime, function, context.as_ref())?;
         // On .NET Core 3.1, a request for floating-point arguments loses them for the program, too.
         let is_asked = wants_arguments && !is_asked_at_once;
         if is_asked && !instance.parameters.iter().any(|each| may_have_floats(&each.layout)) {
@@ -552,7 +564,7 @@ impl Capture {
     }
 
     fn object(&self, hook: InHook<'_>, record: &mut Record, object: Object<'_>, depth: usize) -> Option<()> {
-        let layout = self.runtime.class_of_object(object).and_then(classes::object_layout);
+        let layout = self.runtime.class_of_object(object).and_then(|class| classes::object_layout(hook, class));
         let address = object.address();
         // SAFETY: the runtime reports the class of the object, and the layout is that of its objects.
         unsafe {
@@ -595,7 +607,10 @@ impl Capture {
                     /// A flag in handles of types that are no classes: pointers, type parameters.
                     const NO_CLASS: usize = 2;
                     let handle: usize = read_value(address + at);
-                    match Some(handle).filter(|handle| handle & NO_CLASS == 0).and_then(classes::number_of_class) {
+                    match Some(handle)
+                        .filter(|handle| handle & NO_CLASS == 0)
+                        .and_then(|class| classes::number_of_class(hook, class))
+                    {
                         Some(number) => {
                             record.byte(ValueKind::Type)?;
                             record.u32(number)

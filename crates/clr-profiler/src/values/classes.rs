@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use super::described;
-use crate::{abi::runtime::Id, function::ObjectLayout};
+use crate::{abi::runtime::Id, function::ObjectLayout, worlds::InHook};
 
 const SLOTS: usize = 1 << 14;
 /// The number of slots that are searched for a class.
@@ -32,17 +32,17 @@ pub(super) fn generation() -> u32 {
 }
 
 /// How objects of a class lie in memory.
-pub(super) fn object_layout(id: Id) -> Option<&'static ObjectLayout> {
-    find(id).map(|known| &known.layout)
+pub(super) fn object_layout(hook: InHook<'_>, id: Id) -> Option<&'static ObjectLayout> {
+    find(hook, id).map(|known| &known.layout)
 }
 
 /// The number of a class in the profile.
-pub(super) fn number_of_class(id: Id) -> Option<u32> {
-    let known = find(id)?;
+pub(super) fn number_of_class(hook: InHook<'_>, id: Id) -> Option<u32> {
+    let known = find(hook, id)?;
     match known.number.load(Relaxed) {
         0 => {
             // A panic must not unwind into the program.
-            let number = std::panic::catch_unwind(|| described::number_of_class(id)).ok()??;
+            let number = std::panic::catch_unwind(|| described::number_of_class(hook, id)).ok()??;
             known.number.store(number, Relaxed);
             Some(number)
         }
@@ -51,7 +51,7 @@ pub(super) fn number_of_class(id: Id) -> Option<u32> {
 }
 
 /// Entries are never freed, even if their slots are reused.
-fn find(id: Id) -> Option<&'static Known> {
+fn find(hook: InHook<'_>, id: Id) -> Option<&'static Known> {
     let generation = generation();
     // Fibonacci hashing; the lowest bits of addresses are zeros.
     let first = (id >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - SLOTS.ilog2());
@@ -68,13 +68,13 @@ fn find(id: Id) -> Option<&'static Known> {
             }
         }
     }
-    add(id, generation, free?)
+    add(hook, id, generation, free?)
 }
 
 #[cold]
-fn add(id: Id, generation: u32, slot: &AtomicPtr<Known>) -> Option<&'static Known> {
+fn add(hook: InHook<'_>, id: Id, generation: u32, slot: &AtomicPtr<Known>) -> Option<&'static Known> {
     // A panic must not unwind into the program.
-    let layout = std::panic::catch_unwind(|| described::object_layout(id)).ok()??;
+    let layout = std::panic::catch_unwind(|| described::object_layout(hook, id)).ok()??;
     let known: &'static Known = Box::leak(Box::new(Known { id, generation, layout, number: AtomicU32::new(0) }));
     slot.store(std::ptr::from_ref(known).cast_mut(), Release);
     Some(known)

@@ -1,15 +1,23 @@
-//! The layouts and descriptions so far, for all threads.
+//! The layouts and descriptions so far, for all threads. They are asked for when a function, generic arguments or a class is met
+//! for the first time.
+//!
+//! ```text
+//! types ─► resolve ─► layouts ─► signature
+//! ```
+
+mod layouts;
+mod resolve;
+mod signature;
+mod types;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{layouts::Layouts, signature};
+use self::layouts::Layouts;
 use crate::{
-    abi::{
-        runtime::{Context, Id, Runtime},
-        worlds::MayCollect,
-    },
+    abi::runtime::{Context, Id, Runtime},
     function::{Function, Instance, ObjectLayout},
     modules::loaded::Loaded,
+    worlds::{InCallback, InHook},
 };
 
 static LAYOUTS: OnceLock<(Runtime, Mutex<Layouts>)> = OnceLock::new();
@@ -21,31 +29,31 @@ fn layouts() -> Option<MutexGuard<'static, Layouts>> {
 }
 
 /// Called before the first module.
-pub(crate) fn follow_modules(runtime: Runtime) {
+pub(crate) fn follow_modules(_: InCallback, runtime: Runtime) {
     let _ = LAYOUTS.set((runtime, Mutex::new(Layouts::new(runtime))));
 }
 
 /// A module was loaded.
-pub(crate) fn add_module(module: Id) {
+pub(crate) fn add_module(_: InCallback, module: Id) {
     if let Some(mut layouts) = layouts() {
         layouts.modules.add(module);
     }
 }
 
 /// A module is unloaded: its ids may be reused.
-pub(crate) fn forget_module(module: Id) {
+pub(crate) fn forget_module(_: InCallback, module: Id) {
     if let Some(mut layouts) = layouts() {
         layouts.forget_module(module);
     }
 }
 
 /// A module, parsed.
-pub(crate) fn loaded_module(module: Id) -> Option<Arc<Loaded>> {
+pub(crate) fn loaded_module(_: InCallback, module: Id) -> Option<Arc<Loaded>> {
     layouts()?.modules.get(module)
 }
 
 /// Makes the queries that hooks may not make: the layouts of the values that a function takes and returns.
-pub(crate) fn load_layouts(may: MayCollect, function: &Function) {
+pub(crate) fn load_layouts(may: InCallback, function: &Function) {
     let Some((runtime, _)) = LAYOUTS.get() else { return };
     let context = runtime.context(function.id, 0).unwrap_or_default();
     let wanted = layouts().map(|mut layouts| signature::values(&mut layouts, function, &context));
@@ -60,16 +68,16 @@ pub(crate) fn load_layouts(may: MayCollect, function: &Function) {
 }
 
 /// A function with its generic arguments, described for the first time.
-pub(crate) fn describe_instance(function: &Function, context: &Context) -> Option<Instance> {
+pub(crate) fn describe_instance(_: InHook<'_>, function: &Function, context: &Context) -> Option<Instance> {
     signature::describe(&mut *layouts()?, function, context)
 }
 
 /// How objects of a new class lie in memory.
-pub(crate) fn object_layout(class: Id) -> Option<ObjectLayout> {
+pub(crate) fn object_layout(_: InHook<'_>, class: Id) -> Option<ObjectLayout> {
     Some(layouts()?.object_layout(class))
 }
 
 /// The profile's number for the type of a class.
-pub(crate) fn number_of_class(class: Id) -> Option<u32> {
+pub(crate) fn number_of_class(_: InHook<'_>, class: Id) -> Option<u32> {
     Some(layouts()?.number_of_class(class))
 }

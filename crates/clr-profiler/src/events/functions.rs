@@ -7,14 +7,12 @@ use std::{
 };
 
 use crate::{
-    abi::{
-        runtime::{Id, Runtime},
-        worlds::MayCollect,
-    },
+    abi::runtime::{Id, Runtime},
     function::{Function, Instances},
     modules::rules::{Module, Rules},
     process::settings,
     values::{capture, described},
+    worlds::InCallback,
 };
 
 /// The known functions and modules of the program.
@@ -37,7 +35,7 @@ struct Known {
 static FUNCTIONS: OnceLock<Mutex<Functions>> = OnceLock::new();
 
 /// Called before the first function.
-pub(crate) fn choose_functions(runtime: Runtime, rules: Rules, status: String) {
+pub(crate) fn choose_functions(_: InCallback, runtime: Runtime, rules: Rules, status: String) {
     let (modules, functions, skipped) = (HashMap::new(), HashMap::new(), Skipped::default());
     let functions = Functions { runtime, rules, modules, functions, status, skipped };
     let _ = FUNCTIONS.set(Mutex::new(functions));
@@ -52,7 +50,7 @@ fn functions() -> Option<MutexGuard<'static, Functions>> {
 /// `FunctionIDMapper2`: the same answer each time, from any thread.
 pub(crate) extern "system" fn map(function: Id, _data: *mut c_void, is_hooked: *mut i32) -> usize {
     // SAFETY: the runtime asks when it compiles a function, and this thread holds no lock.
-    let may = unsafe { MayCollect::new() };
+    let may = unsafe { InCallback::new() };
     let hooked = std::panic::catch_unwind(|| find(may, function)).ok().flatten();
     if !is_hooked.is_null() {
         // SAFETY: the runtime passes a place for its answer.
@@ -62,20 +60,20 @@ pub(crate) extern "system" fn map(function: Id, _data: *mut c_void, is_hooked: *
 }
 
 /// The data for a function's hooks; `None` if the function is not hooked.
-pub(crate) fn find(may: MayCollect, function: Id) -> Option<&'static Function> {
+pub(crate) fn find(may: InCallback, function: Id) -> Option<&'static Function> {
     let mut known = functions()?;
-    if let Some(hooked) = known.find(function, None) {
+    if let Some(hooked) = known.find(may, function, None) {
         return hooked;
     }
     let runtime = known.runtime;
     drop(known);
     // Asked without the lock: it may wait for a garbage collection.
     let is_written = runtime.is_written(may, function);
-    functions()?.find(function, Some(is_written)).flatten()
+    functions()?.find(may, function, Some(is_written)).flatten()
 }
 
 /// Forgets everything about a module: its ids may be reused.
-pub(crate) fn forget_module(module: Id) {
+pub(crate) fn forget_module(_: InCallback, module: Id) {
     if let Some(mut known) = functions() {
         known.modules.remove(&module);
         known.functions.retain(|_, function| function.module != module);
@@ -93,7 +91,7 @@ struct Skipped {
 
 impl Skipped {
     /// Reports all of them to the launcher, after the first line of the status.
-    fn report(&self, status: &str) {
+    fn report(&self, may: InCallback, status: &str) {
         let mut status = status.to_owned();
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         for (path, count) in &self.suspended {
@@ -106,24 +104,24 @@ impl Skipped {
                 plural(*count)
             ));
         }
-        settings::report(&status);
+        settings::report(may, &status);
     }
 }
 
 impl Functions {
     /// Returns `None` if the runtime must be asked first whether the function is the method as written.
-    fn find(&mut self, function: Id, is_written: Option<bool>) -> Option<Option<&'static Function>> {
+    fn find(&mut self, may: InCallback, function: Id, is_written: Option<bool>) -> Option<Option<&'static Function>> {
         if let Some(known) = self.functions.get(&function) {
             return Some(known.hooked);
         }
         let Some(place) = self.runtime.function(function) else { return Some(None) };
         let Self { runtime, rules, status, skipped, .. } = self;
         let module = self.modules.entry(place.module).or_insert_with(|| {
-            let module = rules.module(described::loaded_module(place.module)?)?;
+            let module = rules.module(described::loaded_module(may, place.module)?)?;
             let count = module.suspended();
             if count > 0 {
                 skipped.suspended.insert(module.loaded.path.clone(), count);
-                skipped.report(status);
+                skipped.report(may, status);
             }
             Some(module)
         });
@@ -138,7 +136,7 @@ impl Functions {
                     let is_read = is_written?;
                     if !is_read && module.selects(place.token) {
                         *skipped.awaited.entry(module.loaded.path.clone()).or_default() += 1;
-                        skipped.report(status);
+                        skipped.report(may, status);
                     }
                     is_read
                 }

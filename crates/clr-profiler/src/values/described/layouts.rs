@@ -15,12 +15,10 @@ use super::{
     types::{NamedType, Type},
 };
 use crate::{
-    abi::{
-        runtime::{FieldLayout, FieldOffset, Id, Runtime},
-        worlds::MayCollect,
-    },
+    abi::runtime::{FieldLayout, FieldOffset, Id, Runtime},
     file::descriptions,
     function::{Field, ObjectLayout, ValueLayout},
+    worlds::InCallback,
 };
 
 /// Additional levels for fields, by declaring type, for an array's elements and the elements' fields.
@@ -365,7 +363,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// Calls [`Runtime::load_class`].
-    pub(crate) fn load(&self, may: MayCollect, runtime: Runtime) -> Option<Id> {
+    pub(crate) fn load(&self, may: InCallback, runtime: Runtime) -> Option<Id> {
         let arguments = self.arguments.iter().map(|argument| argument.load(may, runtime)).collect::<Option<Vec<_>>>()?;
         runtime.load_class(may, self.module, self.token, &arguments)
     }

@@ -11,11 +11,14 @@ use profile_format::{
     phase::{CLOCK_AT, COUNT_AT, DETAILS, ENTRY, KIND_AT},
 };
 
-use super::{
+use super::super::{
     layout::{Node, OVERFLOW, ROOT, Seen, Tree},
     pauses,
 };
-use crate::file::{self, Chunk, ChunkKind};
+use crate::{
+    file::{self, Chunk, ChunkKind},
+    worlds::MayWait,
+};
 
 /// The number of values at the start of a node's details.
 const DETAILS_HEAD: usize = DETAILS / 8;
@@ -24,8 +27,8 @@ const MAX_DEPTH: usize = 1_000_000;
 
 /// Writes a mark or reset. Calls continue meanwhile, so each node is read at its own moment. Returns whether there
 /// was room.
-pub(crate) fn add_phase(name: &str, kind: PhaseKind, now: i64) -> bool {
-    let chunks = file::chunks_of(ChunkKind::Nodes);
+pub(crate) fn add_phase(may: impl MayWait, name: &str, kind: PhaseKind, now: i64) -> bool {
+    let chunks = file::chunks_of(may, ChunkKind::Nodes);
     let mut nodes = Vec::new();
     let mut open = HashMap::new();
     for chunk in chunks {

@@ -1,17 +1,17 @@
 //! Stack walks by frame pointers. They run inside the signal handler: no allocation, no lock, no thread-local state.
 
-use super::prologue::TOP_WORDS;
+use crate::sampler::prologue::TOP_WORDS;
 
 /// The registers of an interrupted thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Registers {
-    pub(super) pc: usize,
-    pub(super) sp: usize,
-    pub(super) fp: usize,
+pub(in crate::sampler) struct Registers {
+    pub(in crate::sampler) pc: usize,
+    pub(in crate::sampler) sp: usize,
+    pub(in crate::sampler) fp: usize,
 }
 
 /// The memory of the interrupted thread's stack.
-pub(super) trait Stack {
+pub(in crate::sampler) trait Stack {
     /// The two words at an address, if they can be read.
     fn pair(&self, at: usize) -> Option<(usize, usize)>;
     /// The end of the stack, if it is known.
@@ -19,7 +19,7 @@ pub(super) trait Stack {
 }
 
 /// The address ranges that hold code.
-pub(super) trait Code {
+pub(in crate::sampler) trait Code {
     fn has(&self, address: usize) -> bool;
     /// Whether the address lies in code by on-stack replacement.
     fn is_replacement(&self, address: usize) -> bool;
@@ -28,7 +28,7 @@ pub(super) trait Code {
 }
 
 /// The maximum number of frames of a sample.
-pub(super) const MAX_FRAMES: usize = 512;
+pub(in crate::sampler) const MAX_FRAMES: usize = 512;
 /// The number of bytes that are searched for a frame when the chain of frame pointers is broken.
 const SEARCHED: usize = 8 << 10;
 /// The number of such searches in one walk.
@@ -36,7 +36,7 @@ const SEARCHES: usize = 2;
 
 /// How a walk ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum End {
+pub(in crate::sampler) enum End {
     /// At the thread's first frame, or at native code that keeps no frame pointer.
     Outermost,
     /// At an address outside of the known code, which may be new.
@@ -47,7 +47,7 @@ pub(super) enum End {
 
 /// Walks the stack of an interrupted thread. Passes each return address to `found`, the innermost first; the interrupted
 /// address itself is not passed.
-pub(super) fn walk(registers: Registers, stack: &impl Stack, code: &impl Code, found: &mut impl FnMut(usize)) -> End {
+pub(in crate::sampler) fn walk(registers: Registers, stack: &impl Stack, code: &impl Code, found: &mut impl FnMut(usize)) -> End {
     const WORD: usize = size_of::<usize>();
     let Registers { pc, sp, fp } = registers;
     let (mut frame, mut lowest, mut callee) = (fp, sp, pc);

@@ -18,7 +18,6 @@ use ecma335::{Table, Token};
 use live::Sampling;
 use weave::{NativeProbes, Reason, Tracker, Weave};
 
-use super::at_load;
 use crate::{
     abi::{
         com::{E_FAIL, HResult, Interface, S_OK},
@@ -26,6 +25,7 @@ use crate::{
         runtime::{COLLECTIBLE, Id, Runtime},
         tables::{FunctionControl, mask},
     },
+    events::at_load,
     file::{self, Pieces},
     modules::{
         loaded::Loaded,
@@ -34,6 +34,7 @@ use crate::{
     process::{clock, settings},
     sampler, session,
     tree::{self, CALLEES, Calibration},
+    worlds::{self, InCallback, MayWait, OnOwnThread},
 };
 
 // Receives later attach requests: a runtime that has used ReJIT never unloads a profiler.
@@ -94,12 +95,12 @@ fn hold_modules() -> MutexGuard<'static, ()> {
 
 /// `ModuleUnloadStarted`: waits until no thread queries modules. Modules with instrumented methods never unload: see
 /// [`Session::weave`].
-pub(crate) fn allow_unload() {
+pub(crate) fn allow_unload(_: InCallback) {
     drop(hold_modules());
 }
 
 /// `InitializeForAttach`, with the data that the launcher sent.
-pub(crate) fn start_attachment(runtime: *mut c_void, data: &[u8]) -> HResult {
+pub(crate) fn start_attachment(may: InCallback, runtime: *mut c_void, data: &[u8]) -> HResult {
     std::panic::set_hook(Box::new(|_| {}));
     settings::give(data);
     let session = || {
@@ -108,7 +109,7 @@ pub(crate) fn start_attachment(runtime: *mut c_void, data: &[u8]) -> HResult {
         let (low, high) = if settings::sampling()?.is_some() { sampler::EVENTS } else { EVENTS };
         runtime.set_event_mask(low, high).ok_or("the runtime does not compile methods anew")?;
         pin();
-        Session::new(runtime)
+        Session::new(may, runtime)
     };
     match session() {
         Ok(session) => {
@@ -116,38 +117,38 @@ pub(crate) fn start_attachment(runtime: *mut c_void, data: &[u8]) -> HResult {
             S_OK
         }
         Err(error) => {
-            settings::report(&format!("{}{error}", live::FAILED));
+            settings::report(may, &format!("{}{error}", live::FAILED));
             E_FAIL
         }
     }
 }
 
 /// `ProfilerAttachComplete`: starts the profiler's own thread, which does the rest.
-pub(crate) fn run_attachment() {
+pub(crate) fn run_attachment(_: InCallback) {
     let Some(session) = state().as_mut().and_then(|state| state.session.take()) else { return };
-    let _ = std::thread::Builder::new().name("ilinst".into()).spawn(move || session.run());
+    let _ = worlds::spawn(move |own| session.run(own));
 }
 
 impl Session {
-    fn new(runtime: Runtime) -> Result<Self, String> {
+    fn new(may: impl MayWait, runtime: Runtime) -> Result<Self, String> {
         settings::check_version()?;
         let rules = Rules::new(settings::options()?, settings::all_assemblies());
-        Ok(Self { runtime, rules, profile: session::create_profile(runtime, false)?.0 })
+        Ok(Self { runtime, rules, profile: session::create_profile(may, runtime, false)?.0 })
     }
 
     /// Serves this attachment, then later ones if the runtime has not detached.
-    fn run(self) {
+    fn run(self, own: OnOwnThread) {
         let runtime = self.runtime;
         at_load::weave_alone();
         runtime.initialize_thread();
-        let mut result = self.once();
+        let mut result = self.once(own);
         let Err(error) = runtime.request_detach() else { return };
         let mut pipe = RequestPipe::open();
         let closed = |error: &io::Error| format!("; it cannot be attached to again: {error}");
         let closed = pipe.as_ref().err().map(closed).unwrap_or_default();
         loop {
             let stays = |refused| format!("{}{error}{refused}{closed}", live::STAYS);
-            settings::report(&result.map_or_else(|failed| failed, stays));
+            settings::report(own, &result.map_or_else(|failed| failed, stays));
             loop {
                 let Some(lines) = pipe.as_mut().ok().and_then(RequestPipe::next) else { return };
                 settings::give(&lines);
@@ -157,25 +158,26 @@ impl Session {
                 }
             }
             *state() = Some(State::default());
-            result = Self::new(runtime).map_err(|error| format!("{}{error}", live::FAILED)).and_then(Self::once);
+            result =
+                Self::new(own, runtime).map_err(|error| format!("{}{error}", live::FAILED)).and_then(|session| session.once(own));
         }
     }
 
-    fn once(mut self) -> Result<String, String> {
+    fn once(mut self, own: OnOwnThread) -> Result<String, String> {
         let result = match settings::sampling() {
-            Ok(None) => self.weave().and_then(|(methods, skipped)| self.record(&methods, &skipped)),
-            Ok(Some(sampling)) => self.sample(sampling),
+            Ok(None) => self.weave().and_then(|(methods, skipped)| self.record(own, &methods, &skipped)),
+            Ok(Some(sampling)) => self.sample(own, sampling),
             Err(error) => Err(error),
         };
         let result = result.map_err(|error| {
-            let pieces = end_recording().or_else(|| file::finish(clock::now()));
-            pieces.into_iter().for_each(|pieces| unmap(self.runtime, pieces));
+            let pieces = end_recording(own).or_else(|| file::finish(own, clock::now()));
+            pieces.into_iter().for_each(|pieces| unmap(own, self.runtime, pieces));
             let _ = std::fs::remove_file(&self.profile);
             format!("{}{error}", live::FAILED)
         });
         if matches!(settings::sampling(), Ok(Some(_))) && result.is_ok() {
             // Nothing is left to be undone: the client need not wait for the runtime to detach the profiler.
-            settings::report(live::DETACHED);
+            settings::report(own, live::DETACHED);
         }
         // A client that receives the result may attach again at once.
         if let Some(state) = state().as_mut() {
@@ -185,23 +187,23 @@ impl Session {
     }
 
     /// Records samples for the requested time.
-    fn sample(&self, sampling: Sampling) -> Result<String, String> {
+    fn sample(&self, own: OnOwnThread, sampling: Sampling) -> Result<String, String> {
         let (low, high) = sampler::EVENTS;
         let refused = "the runtime refuses the events";
         // A runtime that has used ReJIT keeps it. This sets nothing new after a first attachment.
         let (keep, _) = EVENTS;
         let set = self.runtime.set_event_mask(low, high).or_else(|| self.runtime.set_event_mask(low | keep, high));
         set.ok_or(refused)?;
-        sampler::start(self.runtime, sampling, settings::max_nodes())?;
+        sampler::start(own, self.runtime, sampling, settings::max_nodes())?;
         IS_ON.store(true, Relaxed);
         {
             let _held = hold_modules();
-            sampler::add_compiled(self.runtime);
+            sampler::add_compiled(own, self.runtime);
         }
         let until = Instant::now() + settings::duration();
-        settings::report(live::SAMPLING);
-        sampler::run(|| Instant::now() >= until || settings::is_stopped() || !IS_ON.load(Relaxed));
-        let pieces = end_recording();
+        settings::report(own, live::SAMPLING);
+        sampler::run(own, || Instant::now() >= until || settings::is_stopped() || !IS_ON.load(Relaxed));
+        let pieces = end_recording(own);
         // SAFETY: the sampler's thread alone writes to the profile, and this is the thread.
         pieces.into_iter().for_each(|pieces| unsafe { pieces.unmap() });
         Ok(String::new())
@@ -271,9 +273,9 @@ impl Session {
 
     /// Records the methods for the requested time, then reverts them. Returns a message with the number of methods
     /// that the runtime did not recompile.
-    fn record(&self, methods: &[Method], skipped: &BTreeSet<String>) -> Result<String, String> {
+    fn record(&self, own: OnOwnThread, methods: &[Method], skipped: &BTreeSet<String>) -> Result<String, String> {
         const PERIOD: Duration = Duration::from_millis(50);
-        tree::start_session();
+        tree::start_session(own);
         IS_ON.store(true, Relaxed);
         let refused = |what, error| format!("the runtime does not {what}: {error}");
         // Modules of callers that inlined one of the methods may be collectible.
@@ -284,23 +286,23 @@ impl Session {
         request(&|| self.runtime.request_rejit(methods)).map_err(|error| refused("compile methods anew", error))?;
         let until = Instant::now() + settings::duration();
         let skipped: String = skipped.iter().map(|skipped| format!("\n{skipped}")).collect();
-        settings::report(&format!("{} {}{skipped}", live::WOVEN, methods.len()));
-        let mut calibration = Calibration::new(|number| tree::leave_woven(tree::enter_woven(CALLEES[number].method_id)));
+        settings::report(own, &format!("{} {}{skipped}", live::WOVEN, methods.len()));
+        let mut calibration = Calibration::new(own, |number| tree::leave_woven(tree::enter_woven(CALLEES[number].method_id)));
         let mut turns = 0_u64..;
         while Instant::now() < until && !settings::is_stopped() && IS_ON.load(Relaxed) {
             let is_tenth = turns.next().is_some_and(|turn| turn % 10 == 0);
             if is_tenth && !tree::pauses::is_on() {
                 calibration.measure_more();
             }
-            session::update_file(is_tenth);
+            session::update_file(own, is_tenth);
             std::thread::sleep(PERIOD.min(until.saturating_duration_since(Instant::now())));
         }
-        session::update_file(true);
+        session::update_file(own, true);
         let put_back = request(&|| self.runtime.request_revert(methods)).map_err(|error| refused("put methods back", error));
         // Without pieces, the program has ended meanwhile: the file is complete, and no method need be put back.
-        let Some(pieces) = end_recording() else { return Ok(String::new()) };
+        let Some(pieces) = end_recording(own) else { return Ok(String::new()) };
         put_back?;
-        unmap(self.runtime, pieces);
+        unmap(own, self.runtime, pieces);
         let refused = state().as_ref().and_then(|state| state.refused);
         let in_words = |(count, why)| format!("; of them, {count} are not compiled anew by the runtime: 0x{why:08X}");
         Ok(refused.map(in_words).unwrap_or_default())
@@ -319,47 +321,47 @@ fn loaded(runtime: Runtime) -> Result<Vec<(Option<Id>, Loaded)>, String> {
 }
 
 /// Ends the recording. Returns the still mapped pieces of the file, unless another thread has ended the recording.
-fn end_recording() -> Option<Pieces> {
+fn end_recording(may: impl MayWait) -> Option<Pieces> {
     if !IS_ON.swap(false, Relaxed) {
         return None;
     }
-    sampler::stop();
-    tree::end_session();
-    file::finish(clock::now())
+    sampler::stop(may);
+    tree::end_session(may);
+    file::finish(may, clock::now())
 }
 
 /// Unmaps the profile, and with it the last state of an attachment.
-fn unmap(runtime: Runtime, pieces: Pieces) {
+fn unmap(own: OnOwnThread, runtime: Runtime, pieces: Pieces) {
     // Probes run as managed code. No probe that began earlier still runs while all managed code is suspended.
     if runtime.stop_for_a_moment() {
         // SAFETY: the session is over, so neither new probes nor ending threads use its trees. This thread runs the
         // session.
         unsafe {
-            tree::forget_session();
+            tree::forget_session(own);
             pieces.unmap();
         }
     }
 }
 
 /// Called at the end of the program. Returns whether a profiler was attached.
-pub(crate) fn end_program() -> bool {
+pub(crate) fn end_program(may: InCallback) -> bool {
     let was_attached = state().is_some();
     if was_attached {
         RequestPipe::close();
-        end_recording();
+        end_recording(may);
     }
     was_attached
 }
 
 /// The runtime has detached the profiler.
-pub(crate) fn is_detached() {
+pub(crate) fn is_detached(may: InCallback) {
     if let Some(state) = state().take() {
-        settings::report(&state.result);
+        settings::report(may, &state.result);
     }
 }
 
 /// `GetReJITParameters`: sets the new body of a method.
-pub(crate) fn set_body(module: Id, token: u32, control: *mut c_void) -> HResult {
+pub(crate) fn set_body(_: InCallback, module: Id, token: u32, control: *mut c_void) -> HResult {
     type F = unsafe extern "system" fn(*mut c_void, u32, *const u8) -> HResult;
     let state = state();
     let Some(body) = state.as_ref().and_then(|state| state.bodies.get(&(module, token))) else { return S_OK };
@@ -371,14 +373,14 @@ pub(crate) fn set_body(module: Id, token: u32, control: *mut c_void) -> HResult 
 }
 
 /// `ReJITError`: the method keeps its original code.
-pub(crate) fn refused(_module: Id, _token: u32, why: HResult) {
+pub(crate) fn refused(_: InCallback, _module: Id, _token: u32, why: HResult) {
     if let Some(state) = state().as_mut() {
         state.refused = Some((state.refused.map_or(1, |(count, _)| count + 1), why));
     }
 }
 
 /// Whether a function is instrumented. Such a function must not be inlined.
-pub(crate) fn is_woven(function: Id) -> bool {
+pub(crate) fn is_woven(_: InCallback, function: Id) -> bool {
     if !IS_ON.load(Relaxed) {
         return false;
     }

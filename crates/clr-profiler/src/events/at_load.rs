@@ -19,6 +19,7 @@ use crate::{
         rules::{Rules, TOOL},
     },
     process::settings,
+    worlds::InCallback,
 };
 
 /// The state for the instrumentation of loaded modules.
@@ -58,7 +59,7 @@ pub(crate) fn why_not(runtime: Runtime) -> Option<String> {
 }
 
 /// Called before the first module.
-pub(crate) fn start_rewriting(runtime: Runtime, rules: Rules, tracker: &Path) -> Result<(), String> {
+pub(crate) fn start_rewriting(_: InCallback, runtime: Runtime, rules: Rules, tracker: &Path) -> Result<(), String> {
     let in_tracker = |error: &dyn std::fmt::Display| format!("{}: {error}", tracker.display());
     let bytes = std::fs::read(tracker).map_err(|error| in_tracker(&error))?;
     let tracker = Tracker::read(&bytes).map_err(|error| in_tracker(&error))?;
@@ -83,26 +84,26 @@ pub(crate) fn is_on() -> bool {
 }
 
 /// A module was loaded.
-pub(crate) fn add_module(module: Id) {
+pub(crate) fn add_module(may: InCallback, module: Id) {
     let Some((runtime, rewriting)) = REWRITING.get() else { return };
     let read = |module| runtime.module(module).and_then(|place| Loaded::read(&place));
     let Some(loaded) = read(module) else { return };
     let mut rewriting = rewriting.lock().unwrap_or_else(PoisonError::into_inner);
     if loaded.assembly_name().is_some_and(|name| name == rewriting.tracker.name()) {
-        settings::report(&rewriting.status);
+        settings::report(may, &rewriting.status);
         for module in rewriting.waiting.take().unwrap_or_default() {
-            read(module).iter().for_each(|loaded| rewriting.weave(*runtime, module, loaded));
+            read(module).iter().for_each(|loaded| rewriting.weave(may, *runtime, module, loaded));
         }
         return;
     }
     match &mut rewriting.waiting {
         Some(waiting) => waiting.push(module),
-        None => rewriting.weave(*runtime, module, &loaded),
+        None => rewriting.weave(may, *runtime, module, &loaded),
     }
 }
 
 /// A module is unloaded.
-pub(crate) fn forget_module(module: Id) {
+pub(crate) fn forget_module(_: InCallback, module: Id) {
     let Some((_, rewriting)) = REWRITING.get() else { return };
     let mut rewriting = rewriting.lock().unwrap_or_else(PoisonError::into_inner);
     rewriting.waiting.iter_mut().for_each(|waiting| waiting.retain(|other| *other != module));
@@ -110,7 +111,7 @@ pub(crate) fn forget_module(module: Id) {
 }
 
 /// Whether a function's precompiled code may run.
-pub(crate) fn may_be_precompiled(function: Id) -> bool {
+pub(crate) fn may_be_precompiled(_: InCallback, function: Id) -> bool {
     let Some((runtime, _)) = REWRITING.get() else { return true };
     let Some(place) = runtime.function(function) else { return true };
     !WOVEN.read().unwrap_or_else(PoisonError::into_inner).contains(&place.module)
@@ -119,7 +120,7 @@ pub(crate) fn may_be_precompiled(function: Id) -> bool {
 impl Rewriting {
     /// Instruments a module, if its methods are selected. A module that cannot be instrumented runs unchanged, and
     /// the launcher reports it.
-    fn weave(&mut self, runtime: Runtime, module: Id, loaded: &Loaded) {
+    fn weave(&mut self, may: InCallback, runtime: Runtime, module: Id, loaded: &Loaded) {
         if !self.rules.selects(loaded) {
             return;
         }
@@ -128,7 +129,7 @@ impl Rewriting {
             Err(why) => {
                 let line = format!("\n{}: {why}", loaded.path);
                 self.status.push_str(&line);
-                settings::report(&self.status);
+                settings::report(may, &self.status);
             }
         }
     }

@@ -5,10 +5,8 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
 };
 
-use super::{
-    prologue::TOP_WORDS,
-    walk::{End, MAX_FRAMES},
-};
+use super::walk::{End, MAX_FRAMES};
+use crate::sampler::prologue::TOP_WORDS;
 
 /// The size of a ring in words, a power of two.
 const WORDS: usize = 8 << 10;
@@ -19,7 +17,7 @@ const HEAD: usize = 2;
 const LARGEST: usize = HEAD + 1 + MAX_FRAMES + 2 + TOP_WORDS;
 
 /// A ring of samples with one writer and one reader.
-pub(super) struct Ring {
+pub(in crate::sampler) struct Ring {
     words: NonNull<AtomicU64>,
     /// Words written and read so far.
     written: AtomicUsize,
@@ -42,19 +40,19 @@ impl Drop for Ring {
 
 /// A sample, as it is read.
 #[derive(Default, Debug)]
-pub(super) struct Sample {
+pub(in crate::sampler) struct Sample {
     /// The number of periods that it stands for.
-    pub(super) weight: u64,
-    pub(super) end: Option<End>,
+    pub(in crate::sampler) weight: u64,
+    pub(in crate::sampler) end: Option<End>,
     /// The interrupted address, then return addresses, innermost first. Empty for time in the kernel without a known caller.
-    pub(super) addresses: Vec<usize>,
+    pub(in crate::sampler) addresses: Vec<usize>,
     /// The words from the stack pointer on.
-    pub(super) top: Vec<usize>,
+    pub(in crate::sampler) top: Vec<usize>,
 }
 
 impl Ring {
     /// Maps an empty ring. Its pages take memory once they are written.
-    pub(super) fn new() -> Option<Self> {
+    pub(in crate::sampler) fn new() -> Option<Self> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
         // SAFETY: a new anonymous mapping.
         let words = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, access, kind, -1, 0) };
@@ -68,7 +66,7 @@ impl Ring {
     }
 
     /// Begins a sample; `None` if there is no room. For signal handlers.
-    pub(super) fn begin(&self, weight: u64) -> Option<Writer<'_>> {
+    pub(in crate::sampler) fn begin(&self, weight: u64) -> Option<Writer<'_>> {
         let start = self.written.load(Relaxed);
         if start.wrapping_sub(self.read.load(Acquire)) > WORDS - LARGEST {
             self.lost.fetch_add(weight, Relaxed);
@@ -78,12 +76,12 @@ impl Ring {
     }
 
     /// The weight of lost samples since the last call.
-    pub(super) fn take_lost(&self) -> u64 {
+    pub(in crate::sampler) fn take_lost(&self) -> u64 {
         self.lost.swap(0, Relaxed)
     }
 
     /// Reads the next sample into `sample`. Returns whether there was one.
-    pub(super) fn next(&self, sample: &mut Sample) -> bool {
+    pub(in crate::sampler) fn next(&self, sample: &mut Sample) -> bool {
         let start = self.read.load(Relaxed);
         if start == self.written.load(Acquire) {
             return false;
@@ -107,7 +105,7 @@ impl Ring {
 }
 
 /// Writes a sample. It becomes visible by [`Writer::end`].
-pub(super) struct Writer<'r> {
+pub(in crate::sampler) struct Writer<'r> {
     ring: &'r Ring,
     start: usize,
     weight: u64,
@@ -115,13 +113,13 @@ pub(super) struct Writer<'r> {
 }
 
 impl Writer<'_> {
-    pub(super) fn address(&mut self, address: usize) {
+    pub(in crate::sampler) fn address(&mut self, address: usize) {
         self.ring.word(self.start.wrapping_add(HEAD + self.count)).store(address as u64, Relaxed);
         self.count += 1;
     }
 
     /// Ends the sample with the words of its stack's top.
-    pub(super) fn end(self, end: End, top: impl Iterator<Item = usize>) {
+    pub(in crate::sampler) fn end(self, end: End, top: impl Iterator<Item = usize>) {
         let mut words = 0;
         for word in top.take(TOP_WORDS) {
             self.ring.word(self.start.wrapping_add(HEAD + self.count + words)).store(word as u64, Relaxed);

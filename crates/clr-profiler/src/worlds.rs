@@ -1,10 +1,10 @@
-//! The profiler's code runs in three worlds: in hooks, in other callbacks of the runtime, and on threads of its own. Tokens
-//! of no size show which one a function belongs to.
+//! The worlds of the profiler's code: hooks, other callbacks of the runtime, and threads of the profiler. Tokens of no size show
+//! which of them a function belongs to. A function that waits requires a token that code in a hook does not have.
 
-use std::{marker::PhantomData, num::NonZeroUsize};
+use std::{io, marker::PhantomData, num::NonZeroUsize, thread};
 
 /// Code in a hook has it. No garbage collection begins while the hook runs, so objects stay where they are. The code
-/// neither allocates nor waits, except for a function, generic arguments or a class that it meets for the first time.
+/// neither allocates nor waits, except for a function, generic arguments, a class or a thread that it meets for the first time.
 #[derive(Clone, Copy)]
 pub(crate) struct InHook<'h>(PhantomData<(&'h (), *const ())>);
 
@@ -16,12 +16,12 @@ impl InHook<'_> {
     }
 }
 
-/// Code in a callback of the runtime has it if it may load types and wait for a garbage collection. Hooks that wait for
-/// a lock would prevent the collection, so the code holds no lock that they take.
+/// Code in another callback of the runtime has it. The callback may load types and wait for a garbage collection. Hooks that
+/// wait for a lock would prevent the collection, so the code holds no lock meanwhile that they take.
 #[derive(Clone, Copy)]
-pub(crate) struct MayCollect(PhantomData<*const ()>);
+pub(crate) struct InCallback(PhantomData<*const ()>);
 
-impl MayCollect {
+impl InCallback {
     /// # Safety
     /// The runtime must have called a callback on this thread that permits such queries. This thread must hold no lock
     /// that hooks take.
@@ -29,6 +29,20 @@ impl MayCollect {
         Self(PhantomData)
     }
 }
+
+/// Code on a thread of the profiler has it. The thread runs no code of the program.
+#[derive(Clone, Copy)]
+pub(crate) struct OnOwnThread(PhantomData<*const ()>);
+
+/// Starts a thread of the profiler.
+pub(crate) fn spawn(body: impl FnOnce(OnOwnThread) + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name("ilinst".into()).spawn(|| body(OnOwnThread(PhantomData))).map(drop)
+}
+
+/// A token of code that may wait: for locks, files and other threads.
+pub(crate) trait MayWait: Copy {}
+impl MayWait for InCallback {}
+impl MayWait for OnOwnThread {}
 
 /// An object, at its address while a hook runs.
 #[derive(Clone, Copy)]

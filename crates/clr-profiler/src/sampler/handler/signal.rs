@@ -27,7 +27,7 @@ use super::{
 };
 
 /// The most threads that are sampled at the same time.
-pub(super) const MAX_THREADS: usize = 1 << 16;
+pub(in crate::sampler) const MAX_THREADS: usize = 1 << 16;
 /// Upper half of the value that comes with the sampler's signals; the lower half is the thread's place.
 const MARK: usize = 0x1157_5A4E;
 
@@ -35,25 +35,25 @@ const MARK: usize = 0x1157_5A4E;
 const LATE: i64 = 20_000_000;
 
 /// A sampled thread.
-pub(super) struct Thread {
+pub(in crate::sampler) struct Thread {
     /// Its id; 0 once it has ended.
-    pub(super) id: AtomicI32,
-    pub(super) ring: Ring,
+    pub(in crate::sampler) id: AtomicI32,
+    pub(in crate::sampler) ring: Ring,
     /// The range of its stack; 0 until it is known.
     stack_low: AtomicUsize,
     stack_high: AtomicUsize,
     /// The stack pointer of its first sample; 0 before.
-    pub(super) first_sp: AtomicUsize,
+    pub(in crate::sampler) first_sp: AtomicUsize,
     /// Its CPU time at its last sample, in ns.
-    pub(super) cpu: AtomicI64,
+    pub(in crate::sampler) cpu: AtomicI64,
     /// The CPU time for which it has samples, in ns: the time of its first clock signal less a period, and whole periods.
     credited: AtomicI64,
     /// Whether a signal is under way to it.
-    pub(super) is_asked: AtomicBool,
+    pub(in crate::sampler) is_asked: AtomicBool,
 }
 
 impl Thread {
-    pub(super) fn new(id: i32) -> Option<Self> {
+    pub(in crate::sampler) fn new(id: i32) -> Option<Self> {
         Some(Self {
             id: id.into(),
             ring: Ring::new()?,
@@ -67,7 +67,7 @@ impl Thread {
     }
 
     /// Prepares it for another thread.
-    pub(super) fn reuse(&self, id: i32) {
+    pub(in crate::sampler) fn reuse(&self, id: i32) {
         [&self.stack_low, &self.stack_high, &self.first_sp].iter().for_each(|field| field.store(0, Relaxed));
         self.cpu.store(0, Relaxed);
         self.is_asked.store(false, Relaxed);
@@ -75,7 +75,7 @@ impl Thread {
     }
 
     /// Sets the CPU time from which samples count, in ns.
-    pub(super) fn set_credited(&self, cpu: i64) {
+    pub(in crate::sampler) fn set_credited(&self, cpu: i64) {
         self.credited.store(cpu, Relaxed);
     }
 
@@ -88,11 +88,11 @@ impl Thread {
         periods as u64
     }
 
-    pub(super) fn has_stack(&self) -> bool {
+    pub(in crate::sampler) fn has_stack(&self) -> bool {
         self.stack_high.load(Relaxed) != 0
     }
 
-    pub(super) fn set_stack(&self, range: &Range<usize>) {
+    pub(in crate::sampler) fn set_stack(&self, range: &Range<usize>) {
         self.stack_low.store(range.start, Relaxed);
         self.stack_high.store(range.end, Release);
     }
@@ -114,12 +114,12 @@ static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 
 /// The ranges of code that walks accept, sorted.
 #[derive(Default)]
-pub(super) struct Table {
-    pub(super) code: Vec<Range<usize>>,
+pub(in crate::sampler) struct Table {
+    pub(in crate::sampler) code: Vec<Range<usize>>,
     /// Code by on-stack replacement.
-    pub(super) replacements: Vec<Range<usize>>,
+    pub(in crate::sampler) replacements: Vec<Range<usize>>,
     /// All other code of the methods that were replaced.
-    pub(super) replaced: Vec<Range<usize>>,
+    pub(in crate::sampler) replaced: Vec<Range<usize>>,
 }
 
 fn contains(ranges: &[Range<usize>], address: usize) -> bool {
@@ -142,24 +142,24 @@ impl Code for Table {
 }
 
 /// The signal.
-pub(super) fn number() -> c_int {
+pub(in crate::sampler) fn number() -> c_int {
     libc::SIGRTMIN()
 }
 
 /// The value that the signals of the thread at a place carry.
-pub(super) fn value_of(place: usize) -> usize {
+pub(in crate::sampler) fn value_of(place: usize) -> usize {
     MARK << 32 | place
 }
 
 /// Puts a thread at a place.
-pub(super) fn set_thread(place: usize, thread: &'static Thread) {
+pub(in crate::sampler) fn set_thread(place: usize, thread: &'static Thread) {
     if let Some(slot) = THREADS.get(place) {
         slot.store(std::ptr::from_ref(thread).cast_mut(), Release);
     }
 }
 
 /// Publishes new code ranges. Frees the old ones, unless a handler may still read them.
-pub(super) fn set_code(table: Table) {
+pub(in crate::sampler) fn set_code(table: Table) {
     static OLD: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let old = CODE.swap(Box::into_raw(Box::new(table)), SeqCst);
     let mut all = OLD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,27 +174,27 @@ pub(super) fn set_code(table: Table) {
 }
 
 /// Starts and stops the taking of samples. The handler stays installed: signals may be under way, and their default ends the process.
-pub(super) fn set_on(is_on: bool) {
+pub(in crate::sampler) fn set_on(is_on: bool) {
     IS_ON.store(is_on, SeqCst);
 }
 
 /// Sets the CPU time between two samples of a thread.
-pub(super) fn set_period(period: Duration) {
+pub(in crate::sampler) fn set_period(period: Duration) {
     PERIOD.store(period.as_nanos() as i64, Relaxed);
 }
 
 /// The number of samples that came late since the last call.
-pub(super) fn take_late() -> u64 {
+pub(in crate::sampler) fn take_late() -> u64 {
     LATE_SAMPLES.swap(0, Relaxed)
 }
 
 /// Whether samples are taken.
-pub(super) fn is_on() -> bool {
+pub(in crate::sampler) fn is_on() -> bool {
     IS_ON.load(Relaxed)
 }
 
 /// Installs the handler in front of the runtime's.
-pub(super) fn install() -> Result<(), String> {
+pub(in crate::sampler) fn install() -> Result<(), String> {
     static ONCE: Mutex<bool> = Mutex::new(false);
     let mut is_installed = ONCE.lock().unwrap_or_else(PoisonError::into_inner);
     if *is_installed {
@@ -350,7 +350,7 @@ unsafe fn take(place: usize, source: Source, context: *const libc::ucontext_t) {
     let Some(mut writer) = thread.ring.begin(weight - in_kernel) else { return };
     writer.address(registers.pc);
     let end = walk::walk(registers, &stack, code, &mut |address| writer.address(address));
-    let top = (0..super::prologue::TOP_WORDS / 2).map_while(|index| stack.pair(registers.sp + 16 * index));
+    let top = (0..crate::sampler::prologue::TOP_WORDS / 2).map_while(|index| stack.pair(registers.sp + 16 * index));
     writer.end(end, top.flat_map(|(one, other)| [one, other]));
 }
 
@@ -395,7 +395,7 @@ impl Stack for OwnStack {
 }
 
 /// Has the kernel copy memory of this process. Returns whether all of it could be read. Async-signal-safe.
-pub(super) fn read_memory<T: Copy>(at: usize, to: &mut [T]) -> bool {
+pub(in crate::sampler) fn read_memory<T: Copy>(at: usize, to: &mut [T]) -> bool {
     let size = size_of_val(to);
     let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: size };
     let remote = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(at), iov_len: size };

@@ -38,7 +38,7 @@ static OPEN: AtomicU64 = AtomicU64::new(0);
 static PLACES: [AtomicU32; MAX_FILES] = [const { AtomicU32::new(0) }; MAX_FILES];
 
 /// The event of a thread.
-pub(super) struct Event {
+pub(in crate::sampler) struct Event {
     file: c_int,
     /// The value of its slot in `PLACES`.
     slot: u32,
@@ -46,7 +46,7 @@ pub(super) struct Event {
 
 impl Event {
     /// Opens an event that interrupts a thread for the first time after `first`. Errors are those of the operating system.
-    pub(super) fn new(id: i32, place: usize, first: Duration) -> std::io::Result<Self> {
+    pub(in crate::sampler) fn new(id: i32, place: usize, first: Duration) -> std::io::Result<Self> {
         let limit = file_limit();
         if OPEN.load(Relaxed) >= limit / 4 {
             return Err(std::io::Error::from_raw_os_error(libc::EMFILE));
@@ -117,12 +117,12 @@ impl Drop for Event {
 }
 
 /// The place of the thread whose event has a descriptor. Async-signal-safe.
-pub(super) fn place_of(file: usize) -> Option<usize> {
+pub(in crate::sampler) fn place_of(file: usize) -> Option<usize> {
     PLACES.get(file)?.load(Relaxed).checked_sub(1).map(|place| place as usize)
 }
 
 /// Has an event send its next signal after a period, in ns. Async-signal-safe.
-pub(super) fn arm(file: usize, period: u64) {
+pub(in crate::sampler) fn arm(file: usize, period: u64) {
     // SAFETY: the kernel checks that the descriptor is an event's, and reads the period.
     unsafe {
         libc::ioctl(file as c_int, bindings::PERIOD as _, &raw const period);

@@ -1,8 +1,13 @@
 //! Measures the overhead of hooks, which readers subtract. A thread of the profiler measures it with a tree in no
 //! file, through the same stubs that the program calls.
 
-use super::{calls, owners};
-use crate::{file, function::Function, process::clock};
+use super::super::{calls, owners};
+use crate::{
+    file,
+    function::Function,
+    process::clock,
+    worlds::{InHook, OnOwnThread},
+};
 
 static CALLER: Function = Function::unknown(1);
 /// Two functions, called in turn.
@@ -28,11 +33,11 @@ struct Round {
 }
 
 impl Calibration {
-    /// Measures a function that enters and leaves one of [`CALLEES`], on this thread, which must run no code of the
-    /// program.
-    pub(crate) fn new(pair: fn(usize)) -> Self {
+    /// Measures a function that enters and leaves one of [`CALLEES`], on this thread.
+    pub(crate) fn new(_: OnOwnThread, pair: fn(usize)) -> Self {
         owners::own_tree_of_no_file();
-        calls::enter(CALLER.method_id, 0);
+        // SAFETY: this thread runs no code of the program, so no collection moves its objects.
+        calls::enter(unsafe { InHook::new() }, CALLER.method_id, 0);
         // A warm-up round, so that cache misses do not count.
         Round::measure(pair);
         Self { pair, rounds: Vec::new() }

@@ -9,10 +9,11 @@ use std::cell::RefCell;
 
 use super::functions;
 use crate::{
-    abi::{runtime::Id, worlds::MayCollect},
+    abi::runtime::Id,
     function::Function,
     tree::{self, Call, searches},
     values::capture,
+    worlds::InCallback,
 };
 
 /// The runtime's current activity, as its events report it.
@@ -48,7 +49,7 @@ fn activities<T: Default>(with: impl FnOnce(&mut Vec<Activity>) -> T) -> T {
 }
 
 /// `ExceptionThrown`
-pub(crate) fn thrown(at: usize) {
+pub(crate) fn thrown(_: InCallback, at: usize) {
     // An exception has neither left this function nor been handled there, and no finally block runs: native code
     // caught it.
     while let Some(left) = activities(|all| all.pop_if(|innermost| !innermost.is_kept())) {
@@ -58,18 +59,18 @@ pub(crate) fn thrown(at: usize) {
 }
 
 /// `ExceptionSearchFunctionEnter`
-pub(crate) fn is_searched(at: usize) {
+pub(crate) fn is_searched(_: InCallback, at: usize) {
     searches::begin_search(at);
 }
 
 /// `ExceptionSearchFilterEnter`
-pub(crate) fn filter(at: usize) {
+pub(crate) fn filter(_: InCallback, at: usize) {
     let called_at = tree::current_call().map_or(usize::MAX, |call| call.called_at);
     activities(|all| all.push(Activity { at, of: Of::Filter { called_at } }));
 }
 
 /// `ExceptionSearchFilterLeave`, whichever way the filter ended
-pub(crate) fn filtered(at: usize) {
+pub(crate) fn filtered(_: InCallback, at: usize) {
     activities(|all| {
         all.truncate(all.iter().rposition(|activity| matches!(activity.of, Of::Filter { .. })).unwrap_or(all.len()));
     });
@@ -77,12 +78,12 @@ pub(crate) fn filtered(at: usize) {
 }
 
 /// `ExceptionSearchCatcherFound`
-pub(crate) fn catcher_is_found() {
+pub(crate) fn catcher_is_found(_: InCallback) {
     searches::end_search();
 }
 
 /// `ExceptionUnwindFunctionEnter`
-pub(crate) fn unwind(may: MayCollect, id: Id, at: usize) {
+pub(crate) fn unwind(may: InCallback, id: Id, at: usize) {
     // The runtime has left activities reported at the same stack pointer, or at a lower one.
     while let Some(left) = activities(|all| all.pop_if(|innermost| innermost.at <= at)) {
         leave(&left);
@@ -102,7 +103,7 @@ pub(crate) fn unwind(may: MayCollect, id: Id, at: usize) {
 }
 
 /// `ExceptionUnwindFinallyEnter` and `Leave`
-pub(crate) fn finally(is_in: bool) {
+pub(crate) fn finally(_: InCallback, is_in: bool) {
     activities(|all| {
         if let Some(Activity { of: Of::Function { is_in_finally, .. }, .. }) = all.last_mut() {
             *is_in_finally = is_in;
@@ -111,14 +112,14 @@ pub(crate) fn finally(is_in: bool) {
 }
 
 /// `ExceptionUnwindFunctionLeave`: .NET 9 and later send a superfluous one if a filter throws.
-pub(crate) fn unwound() {
+pub(crate) fn unwound(_: InCallback) {
     if let Some(left) = activities(|all| all.pop_if(|innermost| matches!(innermost.of, Of::Function { .. }))) {
         leave(&left);
     }
 }
 
 /// `ExceptionCatcherEnter`
-pub(crate) fn catch(id: Id) {
+pub(crate) fn catch(_: InCallback, id: Id) {
     let handling = activities(|all| {
         let is_it = |activity: &Activity| matches!(activity.of, Of::Function { id: of, .. } if of == id);
         let innermost = all.iter().rev().take_while(|activity| !matches!(activity.of, Of::Filter { .. }));
