@@ -1,6 +1,7 @@
 //! Shared code of all tasks: their options, the project's folders, commands that must succeed.
 
 use std::{
+    env,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -63,4 +64,10 @@ pub(crate) fn show(command: &Command) -> String {
     let words: Vec<_> =
         std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
     words.join(" ")
+}
+
+/// The path of a program on `PATH`.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let file = format!("{program}{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(&file)).find(|path| path.is_file())
 }

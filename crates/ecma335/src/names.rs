@@ -2,10 +2,11 @@
 //! names, and many rows may share a long one. So they are made on demand, and bounded.
 
 use crate::{
+    element::ElementType,
     error::Result,
     heap::{LEFT_OUT, MAX_NAME},
     metadata::{Metadata, join},
-    schema::{NestedClass, Str, Table, TypeDef, TypeRef},
+    schema::{MemberRef, NestedClass, Str, Table, TypeDef, TypeDefOrRef, TypeRef, TypeSpec},
     token::{Rid, Token},
 };
 
@@ -151,6 +152,19 @@ impl<'a> Metadata<'a> {
         let outermost = self.type_ref_chain(rid).last()?.ok()?;
         let assembly: crate::schema::AssemblyRef = self.row(outermost.resolution_scope.token().and_then(Token::rid_in)?).ok()?;
         self.name(assembly.name).ok()
+    }
+
+    /// The declaring type of a MemberRef (II.22.25), or the generic type that it is an instance of. `None` if this module defines the
+    /// type.
+    pub fn class_of_reference(&self, row: &MemberRef) -> Option<Rid<TypeRef>> {
+        let class = row.class.token()?;
+        let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
+        let mut cursor = self.blobs.blob(self.row(spec).ok()?.signature).ok()?;
+        if cursor.u8().ok()? != ElementType::GenericInst as u8 {
+            return None;
+        }
+        cursor.u8().ok()?;
+        TypeDefOrRef(cursor.compressed_u32().ok()?).token()?.rid_in()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Checks of method bodies (II.25.4): headers, exception clauses and instructions, then control flow and the evaluation
 //! stack.
 
+mod boxing;
 mod code;
 mod control_flow;
 mod dataflow;

@@ -7,6 +7,7 @@ pub(crate) mod description;
 pub mod hook_method;
 pub(crate) mod hook_values;
 pub(crate) mod hooks;
+pub(crate) mod span_types;
 pub mod spans;
 pub(crate) mod timed_calls;
 pub(crate) mod tracker;

@@ -11,8 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-use super::debian::on_path;
-use crate::common::quiet;
+use crate::common::{on_path, quiet};
 
 /// The variable with the folder of the cache.
 const FOLDER_VARIABLE: &str = "ILINST_TOOLCHAIN";

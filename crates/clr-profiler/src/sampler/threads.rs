@@ -173,7 +173,7 @@ impl Threads {
     }
 
     fn clock(&mut self, id: i32, place: usize, times: [Duration; 2]) -> Clock {
-        let event = if self.has_no_events { None } else { Some(Event::new(id, place, times[0])) };
+        let event = if self.has_no_events { None } else { Some(Event::new(id, place, signal::number(), times[0])) };
         if let Some(Err(error)) = &event {
             self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
         }

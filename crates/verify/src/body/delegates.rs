@@ -4,9 +4,9 @@ use ecma335::{OpCode, Token};
 
 use crate::{
     body::{
+        boxing,
         code::Code,
         eval_stack::{EvalStack, Outcome},
-        object_model,
         stack_value::StackValue,
         this_init,
         tokens::MethodRef,
@@ -33,13 +33,13 @@ pub(crate) fn push_method(stack: &mut EvalStack<'_>, opcode: OpCode, token: Toke
             return Err(stack.error(rule!("III.3.41-b"), context.full_name(token)));
         }
         if let Some(constrained) = constrained {
-            object_model::require_constrained(stack, constrained, method.owner.ty);
+            boxing::require_constrained(stack, constrained, method.owner.ty);
         }
         if method.is_constructor {
             stack.unverifiable(rule!("III.3.41-a"), || context.full_name(token));
         }
         if let Some(object) = object.filter(|object| object.kind.assignable_to(ValueKind::Object)) {
-            let ty = object_model::boxed(stack, method.owner.ty);
+            let ty = boxing::boxed(stack, method.owner.ty);
             stack.require_assignable(object, StackValue::new(ValueKind::Object, ty));
         }
     }

@@ -7,6 +7,7 @@ use ecma335::{
 
 use crate::{
     body::{
+        boxing,
         code::{Code, Instruction},
         delegates,
         eval_stack::{EvalStack, Outcome, Prefixes, Stop},
@@ -222,7 +223,7 @@ fn call(stack: &mut EvalStack<'_>, code: &Code, index: usize, instruction: &Inst
         return Ok(());
     }
     if let Some(constrained) = constrained {
-        object_model::require_constrained(stack, constrained, method.owner.ty);
+        boxing::require_constrained(stack, constrained, method.owner.ty);
     }
     if method.has_this {
         let this = stack.pop()?;

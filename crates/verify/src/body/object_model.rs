@@ -9,6 +9,7 @@ use ecma335::{
 
 use crate::{
     body::{
+        boxing::boxed,
         code::Instruction,
         delegates,
         eval_stack::{EvalStack, Outcome, Stop},
@@ -329,26 +330,6 @@ fn push_read_only(stack: &mut EvalStack<'_>, target: TypeId) {
 pub(crate) fn push_reference(stack: &mut EvalStack<'_>, target: TypeId) {
     let reference = stack.types().intern(Type::ByRef(target));
     stack.push_type(ValueKind::Ref, reference);
-}
-
-/// The type of a boxed value. A reference type stays the same.
-pub(crate) fn boxed(stack: &EvalStack<'_>, ty: TypeId) -> TypeId {
-    let types = stack.types();
-    match types.get(ty) {
-        // A box of `Nullable<T>` is one of `T` (III.4.1).
-        Type::Named(_, arguments) if types.may_be_boxed(ty) && types.name(ty).starts_with("System.Nullable`1<") => {
-            types.intern(Type::Boxed(arguments.first().copied().unwrap_or(TypeId::UNKNOWN)))
-        }
-        _ if types.may_be_boxed(ty) => types.intern(Type::Boxed(ty)),
-        _ => ty,
-    }
-}
-
-/// III.2.1: the type of a `constrained.` prefix has the method's type.
-pub(crate) fn require_constrained(stack: &mut EvalStack<'_>, constrained: StackValue, owner: TypeId) {
-    let boxed = |ty| StackValue::new(ValueKind::Object, boxed(stack, ty));
-    let (value, owner) = (boxed(constrained.ty), boxed(owner));
-    stack.require_assignable(value, owner);
 }
 
 /// Pops the address of a value to load as this type (III.4.13).

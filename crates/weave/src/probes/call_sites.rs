@@ -94,7 +94,7 @@ impl CallTarget {
     /// The full name in two parts: the type and the method.
     pub(crate) fn names(&self, metadata: &Metadata<'_>) -> ecma335::Result<(String, String)> {
         let row = metadata.row(self.member_ref)?;
-        let class = class(metadata, &row).map(|class| metadata.type_ref_name(class)).transpose()?;
+        let class = metadata.class_of_reference(&row).map(|class| metadata.type_ref_name(class)).transpose()?;
         Ok((class.unwrap_or_default(), metadata.name(row.name)?))
     }
 }
@@ -121,7 +121,9 @@ impl CallTable {
         let named = Candidates::new(calls.named.iter().enumerate());
         for (rid, row) in metadata.tables.rows::<MemberRef>().take(MethodId::MAX_CALL_SITE as usize) {
             let Ok(name) = metadata.strings.string_bytes(row.name) else { continue };
-            if SUSPENDING.contains(&name) && class(metadata, &row).is_some_and(|class| is_named(metadata, class, ASYNC_HELPERS)) {
+            if SUSPENDING.contains(&name)
+                && metadata.class_of_reference(&row).is_some_and(|class| is_named(metadata, class, ASYNC_HELPERS))
+            {
                 suspending.push(Token::new(Table::MemberRef, rid.get()));
             }
             let known = BY_NAME.get(name);
@@ -225,7 +227,7 @@ fn named_type(ty: &[u8]) -> Option<Token> {
 /// The members of other assemblies that a module refers to: assembly, type, name. Unreadable rows are left out.
 pub(crate) fn members(metadata: &Metadata<'_>) -> impl Iterator<Item = (String, String, String)> {
     metadata.tables.rows::<MemberRef>().filter_map(|(_, row)| {
-        let class = class(metadata, &row)?;
+        let class = metadata.class_of_reference(&row)?;
         let assembly = metadata.name(assembly_of(metadata, class)?.name).ok()?;
         Some((assembly, metadata.type_ref_name(class).ok()?, metadata.name(row.name).ok()?))
     })
@@ -263,7 +265,7 @@ fn kind(
     known: Option<&ByName>,
     (calls, named): (&Calls, &Candidates),
 ) -> Option<Kind> {
-    let class = class(metadata, row)?;
+    let class = metadata.class_of_reference(row)?;
     let assembly = assembly_of(metadata, class)?;
     let class = metadata.type_ref_name(class).ok()?;
     let known = known.filter(|_| calls.waits).and_then(|known| known.types.iter().find(|ty| **ty == class));
@@ -274,16 +276,4 @@ fn kind(
     let assembly = metadata.name(assembly.name).ok()?;
     let is_named = |pattern: &Pattern| pattern.matches_assembly(&assembly) && pattern.matches(&class, name);
     named.matching([&*format!("{class}::{name}")]).into_iter().any(|number| is_named(&calls.named[number])).then_some(Kind::Named)
-}
-
-/// The declaring type of a MemberRef, if another assembly or module defines the type.
-pub(super) fn class(metadata: &Metadata<'_>, row: &MemberRef) -> Option<Rid<TypeRef>> {
-    let class = row.class.token()?;
-    let Some(spec) = class.rid_in::<TypeSpec>() else { return class.rid_in() };
-    let mut cursor = metadata.blobs.blob(metadata.row(spec).ok()?.signature).ok()?;
-    if cursor.u8().ok()? != ElementType::GenericInst as u8 {
-        return None;
-    }
-    cursor.u8().ok()?;
-    TypeDefOrRef(cursor.compressed_u32().ok()?).token()?.rid_in()
 }

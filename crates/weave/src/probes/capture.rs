@@ -15,7 +15,7 @@ use super::{
     captured::Captured,
     description::{DescribedMethod, ParameterMode, stripped},
     hook_values::{Boxing, HookContext},
-    spans::{Place, SpanReceiver},
+    spans::{Place, SpanReceiver, instance},
     tracker::Tracker,
 };
 
@@ -93,13 +93,6 @@ fn call(method: &Arc<MethodName>, arguments: Vec<OwnArgument>) -> OwnCall {
 /// A call of a method's instantiation for one type.
 fn call_instance(method: &Arc<MethodName>, ty: &TypeSig, argument: OwnArgument) -> OwnCall {
     OwnCall { method: instance(method, ty), arguments: vec![argument] }
-}
-
-/// A method's instantiation for one type.
-pub(super) fn instance(method: &Arc<MethodName>, ty: &TypeSig) -> TokenRequest {
-    let mut instantiation = vec![convention::GENERIC_INST, 1];
-    ty.write(&mut instantiation);
-    TokenRequest::MethodSpec(method.clone(), instantiation)
 }
 
 /// A method whose values are captured.

@@ -16,7 +16,7 @@ use names::MethodId;
 
 use super::{
     hooks::{HookPoint, Hooks, Wanted},
-    spans::{self, SpanType},
+    span_types::{SpanType, is_read_only_span},
 };
 
 /// Value types of the framework that can be boxed. No attribute of this module shows that.
@@ -221,14 +221,6 @@ impl Types {
         types.by_ref_like_parameters = parameters.map(|row| (row.owner.token(), row.number)).collect();
         types
     }
-}
-
-/// Whether a reference to a span's type is to a read-only one. `None` for other types.
-pub(super) fn is_read_only_span(metadata: &Metadata<'_>, row: &TypeRef) -> Option<bool> {
-    let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
-    let (_, is_read_only) = spans::NAMES.iter().find(|(name, _)| is(row.name, name)).filter(|_| is(row.namespace, "System"))?;
-    let assembly = metadata.row(row.resolution_scope.token()?.rid_in::<AssemblyRef>()?).ok()?;
-    spans::ASSEMBLIES.iter().any(|name| is(assembly.name, name)).then_some(*is_read_only)
 }
 
 /// The assembly from which a module references the types of the core library.

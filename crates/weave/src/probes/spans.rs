@@ -3,20 +3,14 @@
 use std::sync::Arc;
 
 use ecma335::{
-    Metadata,
     cursor::put_compressed_u32,
     element::{ElementType, convention},
-    schema::{MemberRef, TypeDefOrRef},
     signature::TypeSig,
 };
 use ilrewrite::{MethodName, OwnArgument, OwnCall, SpecMember, TokenRequest};
 
-use super::{call_sites, capture::instance, hook_values::is_read_only_span, tracker::Tracker};
-
-/// The names of spans in the namespace `System`, and whether they are read-only ones.
-pub const NAMES: [(&str, bool); 2] = [("Span`1", false), ("ReadOnlySpan`1", true)];
-/// The assemblies that they are referred to in. Types of these names in other assemblies may have other methods.
-pub(super) const ASSEMBLIES: [&str; 5] = ["System.Runtime", "System.Memory", "System.Private.CoreLib", "mscorlib", "netstandard"];
+pub use super::span_types::NAMES;
+use super::{span_types::SpanType, tracker::Tracker};
 
 /// The methods that are called, in the form of their references: a name, and a signature with `SPAN` for the generic type.
 /// All have been in it from its first release on. None has a modifier in its signature: Mono's library leaves those out.
@@ -27,16 +21,6 @@ pub const METHODS: [(&str, &str); 5] = [
     ("Slice", "instance valuetype SPAN<!0> (int32, int32)"),
     ("ToArray", "instance !0[] ()"),
 ];
-
-/// Whether a woven module passes spans: it calls the least common of [`METHODS`].
-pub(super) fn are_passed(metadata: &Metadata<'_>) -> bool {
-    let is_name = |row: &MemberRef| metadata.strings.string_bytes(row.name) == Ok(b"op_Equality");
-    let is_of_span = |row: &MemberRef| {
-        let class = call_sites::class(metadata, row).and_then(|class| metadata.row(class).ok());
-        class.is_some_and(|class| is_read_only_span(metadata, &class).is_some())
-    };
-    metadata.tables.rows::<MemberRef>().any(|(_, row)| is_name(&row) && is_of_span(&row))
-}
 
 /// The location of a value: that of a variable of the method.
 pub(super) enum Place {
@@ -68,15 +52,6 @@ impl Place {
             Self::Returned => OwnArgument::ReturnLocation,
         }
     }
-}
-
-/// `System.Span<T>` or `System.ReadOnlySpan<T>`.
-pub(super) struct SpanType<'t> {
-    pub(super) class: &'t TypeSig,
-    /// The row of the generic type.
-    pub(super) generic: TypeDefOrRef,
-    pub(super) element: &'t TypeSig,
-    pub(super) is_read_only: bool,
 }
 
 impl SpanType<'_> {
@@ -136,6 +111,13 @@ fn result(call: OwnCall) -> OwnArgument {
     OwnArgument::Result(Box::new(call))
 }
 
+/// A method's instantiation for one type.
+pub(super) fn instance(method: &Arc<MethodName>, ty: &TypeSig) -> TokenRequest {
+    let mut instantiation = vec![convention::GENERIC_INST, 1];
+    ty.write(&mut instantiation);
+    TokenRequest::MethodSpec(method.clone(), instantiation)
+}
+
 /// The tracker's methods that receive spans.
 pub(super) struct SpanReceiver {
     shown: Arc<MethodName>,
@@ -175,6 +157,7 @@ mod tests {
 
     use ecma335::{
         Cursor, FileOffset, Table, Token,
+        schema::TypeDefOrRef,
         signature::{Signature, text::TypeNames},
     };
 

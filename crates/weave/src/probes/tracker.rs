@@ -9,7 +9,7 @@ use ecma335::{
 use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 use names::{MARK_TYPE, TRACKER_NAMESPACE, first_embedded};
 
-use super::spans;
+use super::span_types;
 
 /// The type whose methods the probes call.
 pub(crate) const PROBE_TYPE: &str = "ProfileInfoTracker";
@@ -138,7 +138,7 @@ impl Tracker {
     /// The tracker as a woven module was given it: without spans if none are passed there.
     #[must_use]
     pub fn as_in(&self, woven: &Metadata<'_>) -> Self {
-        Self { has_spans: spans::are_passed(woven), ..self.clone() }
+        Self { has_spans: span_types::are_passed(woven), ..self.clone() }
     }
 
     pub(crate) fn has_spans(&self) -> bool {

@@ -21,8 +21,6 @@ use std::{
 
 use perf_event_open_sys::{bindings, ioctls, perf_event_open};
 
-use super::signal;
-
 /// The most file descriptors that events may have; descriptors of events are below it.
 const MAX_FILES: usize = 1 << 16;
 /// Descriptors below that are left to the program (`select` has no others), or half of a lower limit.
@@ -45,8 +43,9 @@ pub(in crate::sampler) struct Event {
 }
 
 impl Event {
-    /// Opens an event that interrupts a thread for the first time after `first`. Errors are those of the operating system.
-    pub(in crate::sampler) fn new(id: i32, place: usize, first: Duration) -> std::io::Result<Self> {
+    /// Opens an event that interrupts a thread by `signal`, for the first time after `first`. Errors are those of the operating
+    /// system.
+    pub(in crate::sampler) fn new(id: i32, place: usize, signal: c_int, first: Duration) -> std::io::Result<Self> {
         let limit = file_limit();
         if OPEN.load(Relaxed) >= limit / 4 {
             return Err(std::io::Error::from_raw_os_error(libc::EMFILE));
@@ -87,7 +86,7 @@ impl Event {
         // SAFETY: the calls read their arguments.
         let is_armed = unsafe {
             libc::fcntl(file, F_SETOWN_EX, owner.as_ptr()) == 0
-                && libc::fcntl(file, F_SETSIG, signal::number()) == 0
+                && libc::fcntl(file, F_SETSIG, signal) == 0
                 && libc::fcntl(file, libc::F_SETFL, libc::O_ASYNC | libc::O_RDWR) == 0
                 && ioctls::REFRESH(file, 1) == 0
         };
