@@ -107,7 +107,7 @@ fn time_in_the_kernel_belongs_to_the_system_call() {
     for runtime in runtimes() {
         let work = Work::new("sample-kernel");
         let Some(program) = program(&work) else { return };
-        let found = said(&output(&mut sampled(&work, &runtime, &program, &[], &["kernel", "110"])));
+        let found = said(&output(&mut sampled(&work, &runtime, &program, &["--frequency", "1000"], &["kernel", "110"])));
         assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
         let profile = profile_in(&work.profiles(&runtime));
         let functions = profile.display_names().into_iter().zip(profile.flat_by_function(SampleType::CPU));
@@ -115,7 +115,7 @@ fn time_in_the_kernel_belongs_to_the_system_call() {
         let read: i64 = functions.filter(|(name, _)| is_read(name)).map(|(_, ns)| ns).sum();
         let read = read as f64 * 100.0 / profile.sum(SampleType::CPU) as f64;
         let other = share(&profile, SampleType::CPU, "Sample.Long");
-        assert!(read > 0.6 * other, "{}: {read} % and {other} %", runtime.name);
+        assert!(read > 0.4 * other, "{}: {read} % and {other} %", runtime.name);
     }
 }
 
@@ -200,19 +200,16 @@ fn elapsed_time_has_waiting_threads() {
         assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
         let profile = profile_in(&work.profiles(&runtime));
         assert_eq!(profile.mode, Mode::Wall);
-        // .NET Core 3.1 compiles these two without frames, and their callers are missing.
-        let methods = if runtime.name.contains("3.1") {
-            ["System.Threading.Thread.Sleep", "System.Threading.WaitHandle.WaitOne"]
-        } else {
-            ["Sample.Sleeper", "Sample.Waiter"]
-        };
-        let [sleeping, waiting] = methods.map(|method| {
-            let names = profile.display_names();
-            let place = names
-                .iter()
-                .position(|name| name == method)
-                .unwrap_or_else(|| panic!("{}: {method} is not among {names:?}", runtime.name));
-            profile.milliseconds(profile.cumulative_by_function(SampleType::WAITING)[place])
+        // .NET Core 3.1 compiles these two without frames, so their callers may be missing. Or it inlines what they call.
+        let methods =
+            [["Sample.Sleeper", "System.Threading.Thread.Sleep"], ["Sample.Waiter", "System.Threading.WaitHandle.WaitOne"]];
+        let known = if runtime.name.contains("3.1") { 2 } else { 1 };
+        let names = profile.display_names();
+        let [sleeping, waiting] = methods.map(|methods| {
+            let places =
+                names.iter().enumerate().filter(|(_, name)| methods[..known].contains(&name.as_str())).map(|(place, _)| place);
+            let times = places.map(|place| profile.cumulative_by_function(SampleType::WAITING)[place]);
+            profile.milliseconds(times.max().unwrap_or_else(|| panic!("{}: {methods:?} are not among {names:?}", runtime.name)))
         });
         // Two threads each, for as long as the main thread works: 0.8 s or more.
         assert!(sleeping > 1200.0 && waiting > 1200.0, "{}: {sleeping} ms, {waiting} ms", runtime.name);
