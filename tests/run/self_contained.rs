@@ -246,7 +246,7 @@ fn make_host(template: &Path, host: &Path) {
 fn without(bytes: &[u8], class: &str, method: &str) -> Vec<u8> {
     let metadata = metadata(bytes);
     let names = metadata.full_names();
-    let class = names.types().find(|rid| names.of(*rid).is_ok_and(|name| name == class)).expect("there is such a type");
+    let class = names.types().find(|rid| names.name_of(*rid).is_ok_and(|name| name == class)).expect("there is such a type");
     let other = metadata.row(Rid::<TypeDef>::new(1)).expect("there is a type").name;
     let methods = metadata.children::<TypeDef, MethodDef>(class);
     let methods =

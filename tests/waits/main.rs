@@ -78,7 +78,7 @@ impl Library {
         let enclosing: HashMap<u32, u32> =
             metadata.tables.rows::<NestedClass>().map(|(_, row)| (row.nested_class.get(), row.enclosing_class.get())).collect();
         for (rid, row) in metadata.tables.rows::<TypeDef>() {
-            let Ok(name) = names.of(rid) else { continue };
+            let Ok(name) = names.name_of(rid) else { continue };
             if let Some(base) = row.extends.token().and_then(|base| type_name(&metadata, base)) {
                 self.derived.entry(base).or_default().push(name.clone());
             }
@@ -167,7 +167,7 @@ fn is_cut((ty, method): &Name) -> bool {
 
 fn type_name(metadata: &Metadata<'_>, token: Token) -> Option<String> {
     if let Some(rid) = token.rid_in::<TypeDef>() {
-        return metadata.full_names().of(rid).ok();
+        return metadata.full_names().name_of(rid).ok();
     }
     if let Some(rid) = token.rid_in::<TypeRef>() {
         return metadata.type_ref_name(rid).ok();
@@ -185,7 +185,7 @@ fn method_name(metadata: &Metadata<'_>, token: Token) -> Option<Name> {
     }
     if let Some(rid) = token.rid_in::<MethodDef>() {
         let name = metadata.name(metadata.row(rid).ok()?.name).ok()?;
-        return Some((metadata.full_names().of(metadata.owner(rid)?).ok()?, name));
+        return Some((metadata.full_names().name_of(metadata.owner(rid)?).ok()?, name));
     }
     let row: MemberRef = metadata.row(token.rid_in()?).ok()?;
     Some((type_name(metadata, row.class.token()?)?, metadata.name(row.name).ok()?))

@@ -209,7 +209,7 @@ impl Request {
     fn build(&self, folder: &str) -> Result<Vec<Tool>> {
         let built = self.targets.iter().map(|platform| Ok((*platform, platform.build_in(folder, PROFILE)?)));
         let tool = |(platform, path)| {
-            let dependencies = Dependencies::of(platform)?;
+            let dependencies = Dependencies::resolve(platform)?;
             let (terms, bill_of_materials) = (dependencies.terms()?, dependencies.bill_of_materials()?);
             Ok(Tool { platform, path, terms, bill_of_materials })
         };

@@ -367,7 +367,7 @@ pub(crate) fn set_body(_: InCallback, module: Id, token: u32, control: *mut c_vo
     let Some(body) = state.as_ref().and_then(|state| state.bodies.get(&(module, token))) else { return S_OK };
     // SAFETY: the runtime passes an ICorProfilerFunctionControl, whose SetILFunctionBody(ULONG, LPCBYTE) copies the body.
     unsafe {
-        let control = Interface::of(control);
+        let control = Interface::new(control);
         control.method::<F>(FunctionControl::SetILFunctionBody as usize)(control.pointer(), body.len() as u32, body.as_ptr())
     }
 }

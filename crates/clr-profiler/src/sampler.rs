@@ -295,7 +295,7 @@ impl Session {
             let is_kept = thread.has_stack() && sample.end != Some(End::UnknownCode) || of_thread.tries >= MOST_TRIES;
             of_thread.tries = if is_kept { 0 } else { of_thread.tries + 1 };
             of_thread.last = is_kept.then(|| self.frames.clone());
-            Value::of(self.tick, of_thread.was_running)
+            Value::of_elapsed(self.tick, of_thread.was_running)
         } else {
             Value { samples: sample.weight as i64, ticks: ns, cpu: ns }
         };
@@ -333,7 +333,7 @@ impl Session {
             match &of_thread.last {
                 Some(path) if !has_run || is_asked => {
                     let path = path.iter().rev().copied();
-                    of_thread.paths.record(path, Value::of(self.tick, false), &mut self.nodes_left);
+                    of_thread.paths.record(path, Value::of_elapsed(self.tick, false), &mut self.nodes_left);
                 }
                 _ if is_asked => {}
                 _ => {

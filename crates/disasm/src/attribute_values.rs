@@ -96,7 +96,7 @@ impl<'a, 'm> AttributeValues<'a, 'm> {
     }
 
     fn type_named(&self, name: &str) -> Option<Rid<TypeDef>> {
-        let full_name = |rid: Rid<TypeDef>| self.names.of(rid).unwrap_or_default();
+        let full_name = |rid: Rid<TypeDef>| self.names.name_of(rid).unwrap_or_default();
         let types = self.types.get_or_init(|| {
             let mut types: HashMap<u64, Vec<Rid<TypeDef>>> = HashMap::new();
             for rid in self.names.types() {

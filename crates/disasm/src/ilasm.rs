@@ -13,7 +13,7 @@ pub enum Ilasm {
 
 impl Ilasm {
     /// The assembler for a module, by the core library that it is built for.
-    pub fn of(metadata: &Metadata<'_>) -> Self {
+    pub fn for_module(metadata: &Metadata<'_>) -> Self {
         const CORE: [&[u8]; 3] = [b"System.Runtime", b"System.Private.CoreLib", b"netstandard"];
         let is_core = |name| metadata.strings.string_bytes(name).is_ok_and(|name| CORE.contains(&name));
         let references = metadata.tables.rows::<AssemblyRef>().map(|(_, row)| row.name);

@@ -75,7 +75,7 @@ impl<'a, 'm> Names<'a, 'm> {
             scope: RefCell::default(),
             aliases: RefCell::default(),
             variables: RefCell::default(),
-            ilasm: Ilasm::of(metadata),
+            ilasm: Ilasm::for_module(metadata),
             for_comparison: false,
             hidden: RefCell::default(),
             hides_init: Cell::default(),
@@ -148,17 +148,17 @@ impl<'a, 'm> Names<'a, 'm> {
 
     /// A type's full name without quotes, for patterns. Empty if it cannot be read.
     pub fn plain_type_name(&self, rid: Rid<TypeDef>) -> String {
-        self.full_names.of(rid).unwrap_or_default()
+        self.full_names.name_of(rid).unwrap_or_default()
     }
 
     /// The type that declares a method.
     pub fn method_owner(&self, method: Rid<MethodDef>) -> Rid<TypeDef> {
-        self.method_owners.of(method).unwrap_or_default()
+        self.method_owners.owner_of(method).unwrap_or_default()
     }
 
     /// The type that declares a field.
     pub fn field_owner(&self, field: Rid<Field>) -> Rid<TypeDef> {
-        self.field_owners.of(field).unwrap_or_default()
+        self.field_owners.owner_of(field).unwrap_or_default()
     }
 
     /// Runs work in which the module's own types get a scope, like types of another assembly.
@@ -492,7 +492,7 @@ pub fn full_name(metadata: &Metadata<'_>, namespace: schema::Str, name: schema::
 }
 
 fn owner<C>(owners: &ListOwners<TypeDef, C>, token: Token) -> Result<Token> {
-    match owners.of(Rid::new(token.rid())) {
+    match owners.owner_of(Rid::new(token.rid())) {
         Some(owner) => Ok(Token::new(Table::TypeDef, owner.get())),
         None => Err(no_such(token, "owner")),
     }

@@ -274,7 +274,7 @@ fn is_published_tracker(found: &[u8], may_be_trimmed: bool) -> bool {
 fn members(metadata: &Metadata<'_>) -> BTreeSet<(String, String)> {
     let names = metadata.full_names();
     let methods = metadata.tables.rows::<TypeDef>().flat_map(|(owner, _)| {
-        let name = names.of(owner).unwrap_or_default();
+        let name = names.name_of(owner).unwrap_or_default();
         metadata.children::<TypeDef, MethodDef>(owner).map(move |method| (name.clone(), method))
     });
     let name = |method| metadata.row::<MethodDef>(method).and_then(|row| metadata.name(row.name)).unwrap_or_default();

@@ -289,7 +289,7 @@ pub struct Additions {
 impl Additions {
     /// The rows added to a table, as cells, in the order of their addition.
     pub fn rows(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
-        self.rows.of(table)
+        self.rows.rows_of(table)
     }
 
     /// Whether a table's added rows are sorted in among the input's by their keys. Otherwise they come after those.

@@ -118,7 +118,7 @@ impl<'a, 'm> Growth<'a, 'm> {
         if !new.any(|token| TypeDefOrRef::new(token).is_some_and(|ty| may_name(self.metadata.blobs.bytes, ty.0))) {
             return Ok(());
         }
-        let mut known = Known::of(self.metadata.blobs);
+        let mut known = Known::new(self.metadata.blobs);
         for table in SIGNATURES {
             let columns = table.columns().iter().zip(self.metadata.tables.widths().columns(table));
             let mut at = 0;
@@ -133,7 +133,7 @@ impl<'a, 'm> Growth<'a, 'm> {
             }
             // A TypeSpec's blob is a type, not a signature.
             if table == Table::TypeSpec {
-                known = Known::of(self.metadata.blobs);
+                known = Known::new(self.metadata.blobs);
             }
         }
         Ok(())
@@ -189,7 +189,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(heap: Heap<'_>) -> Self {
+    fn new(heap: Heap<'_>) -> Self {
         Self { offsets: vec![0; heap.bytes.len() / 64 + 1], left: 8 * heap.bytes.len() }
     }
 

@@ -22,7 +22,7 @@ pub struct ListOwners<O, C> {
 
 impl<O, C> ListOwners<O, C> {
     /// The owner of a row. None if no list contains it.
-    pub fn of(&self, child: Rid<C>) -> Option<Rid<O>> {
+    pub fn owner_of(&self, child: Rid<C>) -> Option<Rid<O>> {
         let index = (child.get() as usize).checked_sub(1)?;
         self.owners.get(index).copied().filter(|owner| !owner.is_none())
     }
@@ -182,11 +182,11 @@ mod tests {
                     let children: Vec<Rid<Field>> = metadata.children(owner).collect();
                     assert_eq!(children, fields.iter().map(|field| Rid::new(old + field)).collect::<Vec<_>>(), "{pointers:?}");
                     for field in children {
-                        assert_eq!((owners.of(field), metadata.owner(field)), (Some(owner), Some(owner)), "{pointers:?}");
+                        assert_eq!((owners.owner_of(field), metadata.owner(field)), (Some(owner), Some(owner)), "{pointers:?}");
                     }
                 }
                 assert_eq!(metadata.children::<TypeDef, Field>(Rid::new(old_types + 4)).count(), 0);
-                assert_eq!(owners.of(Rid::new(old + 4)), None);
+                assert_eq!(owners.owner_of(Rid::new(old + 4)), None);
             }
         });
     }
@@ -204,7 +204,11 @@ mod tests {
                     let types = (1..=metadata.tables.count(TypeDef::TABLE)).rev().map(Rid::<TypeDef>::new);
                     let is_there = (1..=old + 3).contains(&field.get());
                     let last = types.filter(|_| is_there).find(|owner| metadata.children(*owner).any(|child| child == field));
-                    assert_eq!((owners.of(field), metadata.owner(field)), (last, last), "{field:?}: {pointers:?}, {starts:?}");
+                    assert_eq!(
+                        (owners.owner_of(field), metadata.owner(field)),
+                        (last, last),
+                        "{field:?}: {pointers:?}, {starts:?}"
+                    );
                 }
             }
         });

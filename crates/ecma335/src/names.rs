@@ -49,7 +49,7 @@ impl<'a, 'm> FullNames<'a, 'm> {
     ///
     /// # Errors
     /// If one of its parts cannot be read.
-    pub fn of(&self, rid: Rid<TypeDef>) -> Result<String> {
+    pub fn name_of(&self, rid: Rid<TypeDef>) -> Result<String> {
         if rid.is_none() || rid.get() as usize > self.enclosing.len() {
             return Ok(String::new());
         }

@@ -298,7 +298,7 @@ impl AppendedRows {
     }
 
     /// The cells of each row added to a table.
-    pub(crate) fn of(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
+    pub(crate) fn rows_of(&self, table: Table) -> impl ExactSizeIterator<Item = &[u32]> {
         self.cells[table as usize].chunks_exact(table.columns().len())
     }
 
@@ -307,7 +307,7 @@ impl AppendedRows {
         let mut cells = Vec::new();
         row.for_each_cell(|cell| cells.push(cell));
         let columns = sort_columns(R::TABLE);
-        let last = self.of(R::TABLE).last().map(|cells| pick(cells, &columns));
+        let last = self.rows_of(R::TABLE).last().map(|cells| pick(cells, &columns));
         let last = last.or_else(|| tables.sort_key(R::TABLE, tables.count(R::TABLE)));
         !tables.is_sorted(R::TABLE) || last.is_none_or(|last| last <= pick(&cells, &columns))
     }
@@ -405,7 +405,7 @@ fn encode_own<'a>(tables: &Tables<'a>, table: Table, appended: &AppendedRows, wi
 
 /// Adds rows after the input's, or among them.
 fn put_added(table: Table, appended: &AppendedRows, widths: &Widths, rows: &mut Cow<'_, [u8]>) {
-    let added = appended.of(table);
+    let added = appended.rows_of(table);
     if added.len() == 0 {
         return;
     }

@@ -66,7 +66,7 @@ impl<'a, 'i> ImageWriter<'a, 'i> {
     /// Starts with the input's headers. An IL-only image gets a new layout, unless `keep_layout` is set.
     pub fn new(image: &'i Image<'a>, metadata: &Metadata<'a>, keep_layout: bool) -> Self {
         debug_assert!(image.is_file(), "a loaded image is not written");
-        let coverage = if keep_layout { Err(Obstacle::Requested) } else { Coverage::of(image, metadata) };
+        let coverage = if keep_layout { Err(Obstacle::Requested) } else { Coverage::list(image, metadata) };
         let layout = coverage.map_or_else(Layout::Append, Layout::Relayout);
         let (cli, machine) = (*image.cli_header(), image.machine());
         let signature_size = image.bytes_at(cli.strong_name).len();

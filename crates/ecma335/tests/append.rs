@@ -56,7 +56,7 @@ fn a_type_with_members_is_appended() {
         assert_eq!(*new.tables.counts(), counts);
         let type_def = type_def.expect("room").rid_in::<TypeDef>().expect("a type");
         let last = new.full_names().types().last().expect("a type");
-        assert_eq!(new.full_names().of(last).as_deref(), Ok("N.Added"));
+        assert_eq!(new.full_names().name_of(last).as_deref(), Ok("N.Added"));
         assert_eq!(methods(&new, type_def), [method.rid()]);
         let row = new.row(Rid::<MethodDef>::new(method.rid())).expect("it is there");
         assert_eq!((new.name(row.name).as_deref(), new.blob(row.signature)), (Ok("Method"), Ok(&[0, 1, 1, 8][..])));

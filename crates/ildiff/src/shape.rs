@@ -185,7 +185,7 @@ impl Mentions {
             .collect();
         let caches: HashMap<(Rid<TypeDef>, ecma335::schema::Str), Rid<Field>> = (metadata.tables.rows::<Field>())
             .filter(|(_, row)| metadata.name(row.name).is_ok_and(|name| keeps_delegate(&name)))
-            .filter_map(|(rid, row)| Some(((fields.of(rid)?, row.name), rid)))
+            .filter_map(|(rid, row)| Some(((fields.owner_of(rid)?, row.name), rid)))
             .collect();
         let kept: HashSet<Rid<Field>> = caches.values().copied().collect();
         let mut mentions = Self::default();
@@ -208,7 +208,7 @@ impl Mentions {
                 let (owner, method, field) = if let Some(method) = token.rid_in::<MethodDef>() {
                     (Some(names.method_owner(method)), Some(method), None)
                 } else if let Some(field) = token.rid_in::<Field>() {
-                    (fields.of(field), None, Some(field))
+                    (fields.owner_of(field), None, Some(field))
                 } else if let Some(row) = token.rid_in::<MemberRef>().and_then(|rid| metadata.row(rid).ok()) {
                     let owner = row.class.token().and_then(|class| names.own_type(class));
                     let key = owner.map(|owner| (owner, row.name));

@@ -109,7 +109,7 @@ impl Opts {
             let text = format_args!("process {}: {} is {native}", self.process, host.display());
             return Err(Failure::not_an_assembly(text).into());
         }
-        let Some(port) = DiagnosticsPort::of(self.process, &is_given_up)? else { return by_signal() };
+        let Some(port) = DiagnosticsPort::of_process(self.process, &is_given_up)? else { return by_signal() };
         let mut options = weaving.options.weave;
         if options.all_hooks().any(|hooks| hooks.methods().next().is_some()) || options.capture.calls {
             let text = "attach records calls and times of methods: ilinst.toml or --leave names hooks or values, which are for run and instrument";

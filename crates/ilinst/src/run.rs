@@ -136,7 +136,7 @@ impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         if self.started.is_none()
             && !self.sdk
-            && let Some(kind) = SdkCommand::of(&self.command)?
+            && let Some(kind) = SdkCommand::parse(&self.command)?
         {
             return self.run_sdk(kind);
         }

@@ -79,7 +79,7 @@ impl HookAssembly {
         let path = Path::new(&self.file_name);
         let (_, metadata) = read_assembly(path, &self.bytes)?;
         let names = metadata.full_names();
-        let mut full_names = names.types().filter_map(|rid| names.of(rid).ok());
+        let mut full_names = names.types().filter_map(|rid| names.name_of(rid).ok());
         Ok(full_names.find(|full_name| full_name.rsplit(['.', '/']).next() == Some(name)))
     }
 

@@ -118,7 +118,7 @@ impl Manifest<'_> {
         put(text, &[b",\n  \"methods\": ["]);
         for ((rid, row), outcome) in metadata.tables.rows::<MethodDef>().zip(self.methods) {
             let name = metadata.strings.string(row.name).map_err(io::Error::other)?;
-            let owner = owners.of(rid).unwrap_or(Rid::NONE);
+            let owner = owners.owner_of(rid).unwrap_or(Rid::NONE);
             put(text, &[if rid.get() == 1 { b"\n[" } else { b",\n[" }]);
             put_number(text, owner.get());
             put(text, &[b","]);

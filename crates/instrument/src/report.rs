@@ -185,7 +185,7 @@ pub(crate) fn left_alone(metadata: &Metadata<'_>, methods: &[Result<Shape, Reaso
 pub(crate) fn name_methods(metadata: &Metadata<'_>) -> impl Fn(Rid<MethodDef>) -> String {
     let (owners, names) = (metadata.owners::<TypeDef, MethodDef>(), metadata.full_names());
     move |method| {
-        let owner = owners.of(method).and_then(|owner| names.of(owner).ok());
+        let owner = owners.owner_of(method).and_then(|owner| names.name_of(owner).ok());
         let name = metadata.row(method).and_then(|row| metadata.name(row.name));
         format!("{}::{}", owner.as_deref().unwrap_or("?"), name.unwrap_or_else(|_| "?".into()))
     }

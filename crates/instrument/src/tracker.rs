@@ -94,7 +94,7 @@ pub fn tracker_identity() -> (u64, String) {
     (identity.size, identity.sha256)
 }
 
-type Made = OnceLock<Result<Arc<TrackerFile>>>;
+type LazyTracker = OnceLock<Result<Arc<TrackerFile>>>;
 
 /// The trackers of a run, one for each library that a program brings along, created on demand.
 #[derive(Default)]
@@ -102,7 +102,7 @@ pub(crate) struct Trackers {
     /// The folder that contains all inputs, and the one that contains all outputs.
     roots: Option<(PathBuf, PathBuf)>,
     /// Trackers by the folder of the library; `None` for programs without their own.
-    known: Mutex<BTreeMap<Option<PathBuf>, Arc<Made>>>,
+    known: Mutex<BTreeMap<Option<PathBuf>, Arc<LazyTracker>>>,
 }
 
 impl Trackers {

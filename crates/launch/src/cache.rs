@@ -48,7 +48,7 @@ pub struct Cache {
 
 /// The description of an entry: `made.json`.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-pub struct Made {
+pub struct EntryDescription {
     /// The folder of the original program.
     #[serde(with = "any_path")]
     pub home: PathBuf,
@@ -80,7 +80,7 @@ pub struct Entry {
     /// Whether this call made it.
     pub is_new: bool,
     /// Its description.
-    pub made: Made,
+    pub made: EntryDescription,
     _lock: File,
 }
 
@@ -88,7 +88,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Kept {
     /// Its description; `None` if the entry is damaged or unfinished.
-    pub made: Option<Made>,
+    pub made: Option<EntryDescription>,
     /// The folder with all of it.
     pub folder: PathBuf,
     /// The size in bytes.
@@ -157,11 +157,16 @@ impl Cache {
             let place = self.folder.join(if number == 0 { key.clone() } else { format!("{key}-{number}") });
             let (lock, is_locked) = self.lock(&place)?;
             let mut is_new = false;
-            if is_locked && Made::whole(&place, program).is_none() {
+            if is_locked && EntryDescription::whole(&place, program).is_none() {
                 remove_folder(&place)?;
                 let files = Vec::new();
-                let made =
-                    Made { home: home.into(), program: program.into(), options: options.into(), unmatched: Vec::new(), files };
+                let made = EntryDescription {
+                    home: home.into(),
+                    program: program.into(),
+                    options: options.into(),
+                    unmatched: Vec::new(),
+                    files,
+                };
                 if let Err(failure) = made.make(&place, &make) {
                     let _ = self.remove_locked(&place);
                     return Err(failure);
@@ -172,7 +177,7 @@ impl Cache {
             // Waits while another process makes it. Some systems cannot change a lock's mode.
             let lock = self.open(&lock_path(&place))?;
             lock.lock_shared().map_err(|error| self.unwritable(&error))?;
-            let made = if is_new { Made::read(&place) } else { Made::whole(&place, program) };
+            let made = if is_new { EntryDescription::read(&place) } else { EntryDescription::whole(&place, program) };
             let Some(made) = made.filter(|_| is_at(&lock, &lock_path(&place))) else { continue };
             // Records the time of last use.
             let _ = lock.set_modified(SystemTime::now());
@@ -194,7 +199,7 @@ impl Cache {
             let lock = OpenOptions::new().read(true).write(true).open(lock_path(&folder)).ok();
             let is_used = lock.as_ref().is_some_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
             let used = lock.and_then(|lock| lock.metadata().ok()?.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH);
-            let made = Made::read(&folder).filter(|made| !made.files.is_empty());
+            let made = EntryDescription::read(&folder).filter(|made| !made.files.is_empty());
             kept.push(Kept { made, size: size_of(&folder), folder, used, is_used });
         }
         kept.sort_by_key(|entry| std::cmp::Reverse(entry.used));
@@ -267,7 +272,7 @@ impl Cache {
         }
         let before = self.folder.parent().filter(|folder| folder.is_dir() && matches!(private::check(folder), Ok(Ok(()))));
         if let Some(before) = before {
-            places.extend(entries_in(before)?.filter(|place| Made::read(place).is_some()));
+            places.extend(entries_in(before)?.filter(|place| EntryDescription::read(place).is_some()));
         }
         places.sort();
         Ok(places)
@@ -357,7 +362,7 @@ impl Entry {
     }
 }
 
-impl Made {
+impl EntryDescription {
     /// Reads an entry's description.
     fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(MADE)).ok()?).ok()
@@ -367,7 +372,8 @@ impl Made {
     fn whole(folder: &Path, program: &Path) -> Option<Self> {
         let made = Self::read(folder).filter(|made| made.program == program && private::is_closed(folder))?;
         let root = folder.join(PROGRAM);
-        let is_whole = |file: &KeptFile| KeptFile::of(&root, file.name.clone()).is_some_and(|there| there.sha256 == file.sha256);
+        let is_whole =
+            |file: &KeptFile| KeptFile::read(&root, file.name.clone()).is_some_and(|there| there.sha256 == file.sha256);
         let has_program = made.files.iter().any(|file| file.name == program);
         (has_program && made.files.par_iter().all(is_whole)).then_some(made)
     }
@@ -382,7 +388,7 @@ impl Made {
         let mut names = Vec::new();
         files_below(&root, &root, &mut names);
         names.sort();
-        self.files = names.into_par_iter().filter_map(|name| KeptFile::of(&root, name)).collect();
+        self.files = names.into_par_iter().filter_map(|name| KeptFile::read(&root, name)).collect();
         self.write(folder)
     }
 
@@ -397,7 +403,7 @@ impl Made {
 }
 
 impl KeptFile {
-    fn of(root: &Path, name: PathBuf) -> Option<Self> {
+    fn read(root: &Path, name: PathBuf) -> Option<Self> {
         let path = root.join(&name);
         let size = fs::symlink_metadata(&path).ok()?.len();
         let sha256 = match path.read_link() {

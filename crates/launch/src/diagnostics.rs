@@ -58,7 +58,7 @@ impl DiagnosticsPort {
     ///
     /// # Errors
     /// If there is no such process, it is another user's, is stopped, or has no port.
-    pub fn of(process: u32, is_given_up: &dyn Fn() -> bool) -> instrument::Result<Option<Self>> {
+    pub fn of_process(process: u32, is_given_up: &dyn Fn() -> bool) -> instrument::Result<Option<Self>> {
         Ok(system::port_of(process, is_given_up)?.map(|path| Self { process, path }))
     }
 
@@ -207,12 +207,12 @@ mod tests {
         let stat = std::fs::read_to_string("/proc/self/stat").expect("it is there");
         let started = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19)).expect("it started");
         let path = std::env::temp_dir().join(format!("dotnet-diagnostic-{process}-{started}-socket"));
-        assert_eq!(DiagnosticsPort::of(process, &|| true).expect("it was given up").map(|port| port.path), None);
+        assert_eq!(DiagnosticsPort::of_process(process, &|| true).expect("it was given up").map(|port| port.path), None);
         let open = || {
             drop(UnixListener::bind(&path));
             false
         };
-        let port = DiagnosticsPort::of(process, &open).expect("it is there").expect("nobody gave up");
+        let port = DiagnosticsPort::of_process(process, &open).expect("it is there").expect("nobody gave up");
         assert_eq!(port.path, path);
         std::fs::remove_file(path).expect("it was made");
     }

@@ -56,7 +56,7 @@ impl SdkCommand {
     /// # Errors
     /// If it starts no program, or its program cannot be instrumented. The message gives the reason and an
     /// alternative.
-    pub fn of(command: &[OsString]) -> instrument::Result<Option<Self>> {
+    pub fn parse(command: &[OsString]) -> instrument::Result<Option<Self>> {
         let Some((host, rest)) = command.split_first().filter(|(host, _)| is_dotnet(host)) else { return Ok(None) };
         let words: Vec<&OsStr> =
             rest.iter().map(OsString::as_os_str).skip_while(|word| BEFORE.iter().any(|known| word == known)).collect();

@@ -222,7 +222,7 @@ fn by_attributes(metadata: &Metadata<'_>, owners: &ListOwners<TypeDef, MethodDef
             continue;
         }
         let machine = metadata.blob(row.value).ok().and_then(nested_name);
-        let (Some(name), Some(owner)) = (machine, owners.of(method)) else { continue };
+        let (Some(name), Some(owner)) = (machine, owners.owner_of(method)) else { continue };
         if let Some(machine) = places.get(&(owner, &name[..])).and_then(|place| machines.get_mut(*place)) {
             machine.kickoff = Some(method);
         }

@@ -172,9 +172,9 @@ impl<'a> Symbols<'a> {
 
     fn method(&self, rid: Rid<MethodDef>) -> Option<Symbol> {
         let row = self.metadata.row(rid).ok()?;
-        let owner = self.owners.of(rid)?;
+        let owner = self.owners.owner_of(rid)?;
         let names = self.metadata.full_names();
-        let (raw_type, name) = (names.of(owner).ok()?, self.metadata.name(row.name).ok()?);
+        let (raw_type, name) = (names.name_of(owner).ok()?, self.metadata.name(row.name).ok()?);
         let written = source_name(&raw_type, &name);
         let mut member = written_member(written.as_ref().map_or(name.as_str(), |written| written.method.as_str()));
         let own = self.generics_of(Token::new(Table::MethodDef, rid.get()));

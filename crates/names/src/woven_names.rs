@@ -113,7 +113,7 @@ impl WovenNames {
             let mut methods: Vec<Rid<MethodDef>> = methods.collect();
             methods.sort();
             let (Some(first), Some(last)) = (methods.first(), methods.last()) else { continue };
-            let type_name = names.of(class)?;
+            let type_name = names.name_of(class)?;
             let name = |method: Rid<MethodDef>| metadata.strings.string(metadata.row(method)?.name);
             if !is_whole {
                 let of_type = TypeCheck::new(&type_name);

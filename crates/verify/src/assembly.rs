@@ -61,7 +61,7 @@ impl<'m> Assembly<'m> {
 
     /// The full name of a row, for findings.
     pub(crate) fn full_name(&self, token: Token) -> String {
-        self.names.of(token)
+        self.names.name_of(token)
     }
 
     /// The bytes of a blob. Empty if it is outside of its heap.

@@ -111,7 +111,7 @@ impl Compared<'_> {
         Some(match instruction.info.operand {
             _ if instruction.opcode() == OpCode::Ret => MOVE.into(),
             Operand::Method | Operand::Field | Operand::Type | Operand::Token => {
-                format!("{name} {}", self.names.of(instruction.token()))
+                format!("{name} {}", self.names.name_of(instruction.token()))
             }
             Operand::Var | Operand::VarS => MOVE.into(),
             _ if matches!(instruction.info.implicit, Some(Implicit::Argument(_) | Implicit::Local(_))) => MOVE.into(),

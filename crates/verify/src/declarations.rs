@@ -137,7 +137,7 @@ fn is_other(types: &Types<'_>, owner: TypeId, id: TypeId) -> bool {
 fn check_variance(context: &Context<'_>) {
     let (library, module, model) = (context.own.library, context.own.module, context.model);
     let variant: Vec<_> = (1..=model.types.len() as u32)
-        .map(|rid| variance::of(library, Def { module, rid }))
+        .map(|rid| variance::variance_of(library, Def { module, rid }))
         .map(|ways| if ways.iter().any(|way| *way != 0) { ways } else { Vec::new() })
         .collect();
     if variant.iter().all(Vec::is_empty) {

@@ -117,7 +117,7 @@ impl<'t, 'l> Class<'t, 'l> {
     /// II.10.3.3, II.15.4.2.2: an overridden method is not final, and its access is not wider than the override's.
     fn check_overrides(&self, context: &Context<'_>) {
         let [own, _, ..] = &self.chain[..] else { return };
-        for slot in slots::of(self.types, *own).methods.iter().filter(|slot| !slot.row.is_new_slot()) {
+        for slot in slots::slots_of(self.types, *own).methods.iter().filter(|slot| !slot.row.is_new_slot()) {
             let Some((module, access, is_final)) = self.overridden(slot) else { continue };
             let token = Token::new(Table::MethodDef, slot.rid);
             context.require(!is_final, rule!("II.15.4.2.2-a"), token);
@@ -130,7 +130,7 @@ impl<'t, 'l> Class<'t, 'l> {
     fn overridden(&self, slot: &Slot) -> Option<(usize, u16, bool)> {
         for base in self.bases() {
             let Type::Named(Named::Known(of, _), _) = self.types.get(base) else { return None };
-            let slots = slots::of(self.types, base);
+            let slots = slots::slots_of(self.types, base);
             // Several methods may match if some types are unknown.
             let Some((found, verdict)) = slots.matching(self.types, slot).next() else { continue };
             let access = found.row.access();
@@ -150,9 +150,9 @@ impl<'t, 'l> Class<'t, 'l> {
         let types = self.types;
         for (number, base) in self.chain.iter().enumerate().skip(1) {
             let derived = self.chain.get(..number).unwrap_or_default();
-            let slots = slots::of(types, *base);
+            let slots = slots::slots_of(types, *base);
             let is_overridden = |slot: &Slot| {
-                derived.iter().map(|id| slots::of(types, *id)).any(|of| {
+                derived.iter().map(|id| slots::slots_of(types, *id)).any(|of| {
                     let mut matching = of.matching(types, slot);
                     // A MethodImpl may name a class that inherits the method.
                     let owners = self.chain.get(..=number).unwrap_or_default();
@@ -188,7 +188,7 @@ impl<'t, 'l> Class<'t, 'l> {
         }
         *steps = steps.saturating_sub(wanted.len());
         for interface in &wanted {
-            let slots = slots::of(types, *interface);
+            let slots = slots::slots_of(types, *interface);
             let mut missing = slots.methods.iter().chain(&slots.statics).filter(|slot| {
                 *steps = steps.saturating_sub(self.chain.len() + all.len());
                 // A final one makes a method of another interface abstract again.
@@ -204,13 +204,13 @@ impl<'t, 'l> Class<'t, 'l> {
     /// MethodImpl.
     fn implements(&self, interface: TypeId, wanted: &Slot, interfaces: &[TypeId]) -> bool {
         let types = self.types;
-        let of_class = self.chain.iter().map(|id| slots::of(types, *id));
+        let of_class = self.chain.iter().map(|id| slots::slots_of(types, *id));
         let in_class = of_class.map(|slots| {
             // A static method implements another by a MethodImpl alone.
             let by_name = !wanted.row.is_static() && slots.matching(types, wanted).any(|(slot, _)| slot.row.is_public());
             by_name || slots.overrides(types, &[interface], wanted)
         });
-        let of_interfaces = interfaces.iter().map(|id| slots::of(types, *id).overrides(types, &[interface], wanted));
+        let of_interfaces = interfaces.iter().map(|id| slots::slots_of(types, *id).overrides(types, &[interface], wanted));
         self.beyond == Beyond::Object && OF_OBJECT.contains(&&*wanted.name) || in_class.chain(of_interfaces).any(|is_it| is_it)
     }
 

@@ -24,7 +24,7 @@ impl<'m> Names<'m> {
     }
 
     /// The name of a row. Empty if it has none.
-    pub(crate) fn of(&self, token: Token) -> String {
+    pub(crate) fn name_of(&self, token: Token) -> String {
         self.find(token).unwrap_or_default()
     }
 
@@ -43,7 +43,7 @@ impl<'m> Names<'m> {
             }
             Table::Param => {
                 let row = at(&self.model.params, rid)?;
-                let owner = self.of(Token::new(Table::MethodDef, at(&self.model.param_owners, rid)?));
+                let owner = self.name_of(Token::new(Table::MethodDef, at(&self.model.param_owners, rid)?));
                 format!("{owner}({})", self.text(row.name))
             }
             Table::Event => {
@@ -57,12 +57,12 @@ impl<'m> Names<'m> {
             Table::MemberRef => {
                 let row: MemberRef = metadata.row(Rid::new(rid)).ok()?;
                 let parent = row.class.token().filter(|parent| parent.table() != Some(Table::MethodDef));
-                format!("{}::{}", parent.map(|parent| self.of(parent)).unwrap_or_default(), self.text(row.name))
+                format!("{}::{}", parent.map(|parent| self.name_of(parent)).unwrap_or_default(), self.text(row.name))
             }
-            Table::MethodSpec => self.of(metadata.row(Rid::<MethodSpec>::new(rid)).ok()?.method.token()?),
+            Table::MethodSpec => self.name_of(metadata.row(Rid::<MethodSpec>::new(rid)).ok()?.method.token()?),
             Table::GenericParam => {
                 let row: GenericParam = metadata.row(Rid::new(rid)).ok()?;
-                format!("{}<{}>", self.of(row.owner.token()?), self.text(row.name))
+                format!("{}<{}>", self.name_of(row.owner.token()?), self.text(row.name))
             }
             Table::ExportedType => {
                 let row: ExportedType = metadata.row(Rid::new(rid)).ok()?;

@@ -53,14 +53,14 @@ pub(super) fn judge(results: &Results) -> Vec<Goal> {
     let mut goals = Vec::new();
     for rule in RULES {
         for measured in &results.inputs {
-            let ilinst = measured.of(Tool::Ilinst(Leave::Finally));
+            let ilinst = measured.series_of(Tool::Ilinst(Leave::Finally));
             if let Some((what, figure, is_met)) = ilinst.and_then(|ilinst| rule(measured, ilinst)) {
                 goals.push(Goal { what, on: measured.input.name(), measured: figure, is_met });
             }
         }
     }
     goals.extend(linear(results));
-    let beyond = Spread::of(&results.start.ilinst).median - Spread::of(&results.start.nothing).median;
+    let beyond = Spread::new(&results.start.ilinst).median - Spread::new(&results.start.nothing).median;
     goals.push(Goal {
         what: format!("start-up at most {MAX_START_MS} ms longer than that of `true`"),
         on: "`ilinst --version`".into(),
@@ -72,16 +72,16 @@ pub(super) fn judge(results: &Results) -> Vec<Goal> {
 
 fn times_floor(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> {
     let limit = measured.input.max_times_floor?;
-    let times = ilinst.wall_ms().median / measured.of(Tool::Floor)?.wall_ms().median;
+    let times = ilinst.wall_ms().median / measured.series_of(Tool::Floor)?.wall_ms().median;
     Some((format!("at most {limit} times the floor"), format!("{times:.2}"), times <= limit))
 }
 
 fn as_cecil(measured: &Measured) -> Option<&Series> {
-    measured.of(Tool::IlinstAsCecil(Leave::Finally))
+    measured.series_of(Tool::IlinstAsCecil(Leave::Finally))
 }
 
 fn times_cecil(measured: &Measured, _: &Series) -> Option<(String, String, bool)> {
-    let cecil = measured.of(Tool::Cecil(Leave::Finally, 0)).filter(|_| measured.is_file())?;
+    let cecil = measured.series_of(Tool::Cecil(Leave::Finally, 0)).filter(|_| measured.is_file())?;
     let times = cecil.wall_ms().median / as_cecil(measured)?.wall_ms().median;
     Some((format!("at least {MIN_TIMES_CECIL} times as fast as Cecil"), format!("{times:.1}"), times >= MIN_TIMES_CECIL))
 }
@@ -97,7 +97,7 @@ fn times_best_cecil(measured: &Measured, _: &Series) -> Option<(String, String, 
 fn linear(results: &Results) -> Option<Goal> {
     let made = || results.inputs.iter().filter(|measured| measured.input.kind == Kind::Made);
     let per_mib = |measured: &Measured| {
-        let wall = measured.of(Tool::Ilinst(Leave::Finally))?.wall_ms().median;
+        let wall = measured.series_of(Tool::Ilinst(Leave::Finally))?.wall_ms().median;
         Some(wall / (measured.input.bytes as f64 / MIB))
     };
     let (largest, smaller) = (made().next_back()?, made().nth_back(1)?);
@@ -118,7 +118,7 @@ fn peak(measured: &Measured, ilinst: &Series) -> Option<(String, String, bool)> 
 }
 
 fn output(measured: &Measured, _: &Series) -> Option<(String, String, bool)> {
-    let cecil = measured.of(Tool::Cecil(Leave::Finally, 0)).filter(|_| measured.is_file())?;
+    let cecil = measured.series_of(Tool::Cecil(Leave::Finally, 0)).filter(|_| measured.is_file())?;
     let times = as_cecil(measured)?.output_bytes as f64 / cecil.output_bytes as f64;
     let what = format!("output at most {:.0} % larger than Cecil's", (MAX_OUTPUT_TIMES_CECIL - 1.0) * 100.0);
     Some((what, format!("{:+.1} %", (times - 1.0) * 100.0), times <= MAX_OUTPUT_TIMES_CECIL))

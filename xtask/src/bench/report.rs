@@ -17,7 +17,7 @@ pub(super) fn render(machine: &Machine, results: &Results) -> String {
     for measured in &results.inputs {
         table(&mut text, measured);
     }
-    let (ilinst, nothing) = (Spread::of(&results.start.ilinst), Spread::of(&results.start.nothing));
+    let (ilinst, nothing) = (Spread::new(&results.start.ilinst), Spread::new(&results.start.nothing));
     let _ = write!(
         text,
         "\n## Start-up\n\n`ilinst --version` takes {} ms, `true` {} ms ({} rounds).\n",
@@ -54,7 +54,7 @@ fn table(text: &mut String, measured: &Measured) {
     *text += &format!("\n## {}, {:.1} MiB\n\n", input.name(), input.bytes as f64 / MIB);
     text.push_str("| program | rounds | wall ms | x floor | CPU ms | peak MiB | output MiB | methods woven |\n");
     text.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
-    let floor = measured.of(Tool::Floor).map_or(f64::NAN, |floor| floor.wall_ms().median);
+    let floor = measured.series_of(Tool::Floor).map_or(f64::NAN, |floor| floor.wall_ms().median);
     for series in &measured.series {
         let wall = series.wall_ms();
         *text += &format!(

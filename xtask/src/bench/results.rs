@@ -120,7 +120,7 @@ impl Series {
     }
 
     fn spread(&self, value: impl Fn(&Usage) -> f64) -> Spread {
-        Spread::of(&self.usages.iter().map(value).collect::<Vec<_>>())
+        Spread::new(&self.usages.iter().map(value).collect::<Vec<_>>())
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) struct Spread {
 
 impl Spread {
     /// Of an even number of values, the median is the upper one of the two in the middle.
-    pub(super) fn of(values: &[f64]) -> Self {
+    pub(super) fn new(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
@@ -152,7 +152,7 @@ impl Measured {
         self.input.kind != Kind::Folder
     }
 
-    pub(super) fn of(&self, tool: Tool) -> Option<&Series> {
+    pub(super) fn series_of(&self, tool: Tool) -> Option<&Series> {
         self.series.iter().find(|series| series.tool == tool)
     }
 

@@ -83,7 +83,7 @@ struct Costs(BTreeMap<Key, Vec<f64>>);
 impl Costs {
     fn spread(&self, runtime: usize, variant: &'static str, threads: usize, what: &str) -> Option<Spread> {
         let figures = self.0.get(&(runtime, variant, threads, what.to_owned()))?;
-        Some(Spread::of(figures))
+        Some(Spread::new(figures))
     }
 
     /// Returns the difference between the instrumented and the original program, for median, minimum and maximum.

@@ -54,7 +54,7 @@ struct Crate {
 }
 
 impl Dependencies {
-    pub(super) fn of(platform: &Platform) -> Result<Self> {
+    pub(super) fn resolve(platform: &Platform) -> Result<Self> {
         let metadata = cargo(&["metadata", "--format-version", "1", "--filter-platform", platform.triple])?;
         // The metadata includes features that any crate of the workspace asks for; this tree has only the tool's.
         let tree = cargo(&["tree", "--package", "ilinst", "--edges", "normal", "--prefix", "none", "--target", platform.triple])?;

@@ -76,7 +76,7 @@ impl Interface {
     ///
     /// # Safety
     /// `object` must be an interface that lives as long as it is called.
-    pub unsafe fn of(object: *mut c_void) -> Self {
+    pub unsafe fn new(object: *mut c_void) -> Self {
         Self(object)
     }
 

@@ -39,7 +39,7 @@ impl Loaded {
     pub(crate) fn type_named(&self, name: &str) -> Option<Rid<TypeDef>> {
         let types = self.types.get_or_init(|| {
             let names = self.metadata.full_names();
-            names.types().filter_map(|rid| Some((names.of(rid).ok()?, rid))).collect()
+            names.types().filter_map(|rid| Some((names.name_of(rid).ok()?, rid))).collect()
         });
         types.get(name).copied()
     }

@@ -91,7 +91,7 @@ impl Module {
         let id = MethodId::new(self.key, recorded.get());
         let metadata = &self.loaded.metadata;
         let name = metadata.row(recorded).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-        let owner = metadata.owner(recorded).and_then(|owner| metadata.full_names().of(owner).ok());
+        let owner = metadata.owner(recorded).and_then(|owner| metadata.full_names().name_of(owner).ok());
         file::write_name(NameKind::Method, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
         Some(id)
     }

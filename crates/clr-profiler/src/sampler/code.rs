@@ -289,7 +289,7 @@ impl Names {
         if self.named.insert(id) {
             let metadata = &loaded.metadata;
             let name = metadata.row(rid).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-            let owner = metadata.owner(rid).and_then(|owner| metadata.full_names().of(owner).ok()).unwrap_or_default();
+            let owner = metadata.owner(rid).and_then(|owner| metadata.full_names().name_of(owner).ok()).unwrap_or_default();
             write_name(NameKind::Method, &id.to_le_bytes(), &[&owner, &name]);
         }
         Some(id)

@@ -89,7 +89,7 @@ pub(super) struct Value {
 
 impl Value {
     /// The value of one sample of elapsed time.
-    pub(super) fn of(time: Duration, is_running: bool) -> Self {
+    pub(super) fn of_elapsed(time: Duration, is_running: bool) -> Self {
         let ns = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         Self { samples: 1, ticks: ns, cpu: if is_running { ns } else { 0 } }
     }

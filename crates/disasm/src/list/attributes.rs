@@ -79,25 +79,25 @@ impl Places {
             Some(Table::Field) => {
                 let rid = Rid::<Field>::new(rid);
                 let name = metadata.name(metadata.row(rid)?.name)?;
-                member("field", self.fields.of(rid).unwrap_or_default(), &name)
+                member("field", self.fields.owner_of(rid).unwrap_or_default(), &name)
             }
             Some(Table::Property) => {
                 let rid = Rid::<Property>::new(rid);
                 let name = metadata.name(metadata.row(rid)?.name)?;
-                let map = self.properties.of(rid).and_then(|map| metadata.row(map).ok());
+                let map = self.properties.owner_of(rid).and_then(|map| metadata.row(map).ok());
                 member("property", map.map(|map| map.parent).unwrap_or_default(), &name)
             }
             Some(Table::Event) => {
                 let rid = Rid::<Event>::new(rid);
                 let name = metadata.name(metadata.row(rid)?.name)?;
-                let map = self.events.of(rid).and_then(|map| metadata.row(map).ok());
+                let map = self.events.owner_of(rid).and_then(|map| metadata.row(map).ok());
                 member("event", map.map(|map| map.parent).unwrap_or_default(), &name)
             }
             Some(Table::Param) => {
                 let rid = Rid::<Param>::new(rid);
                 let row = metadata.row(rid)?;
                 let what = if row.sequence == 0 { "result".into() } else { format!("parameter {}", metadata.name(row.name)?) };
-                let method = self.params.of(rid).map(|method| module.method_name(method)).unwrap_or_default();
+                let method = self.params.owner_of(rid).map(|method| module.method_name(method)).unwrap_or_default();
                 format!("{what} of {method}")
             }
             Some(Table::GenericParam) => {

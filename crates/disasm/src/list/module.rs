@@ -98,7 +98,7 @@ impl<'a, 'm> Module<'a, 'm> {
 
     /// A type's full name. Empty for no type.
     pub(crate) fn type_name_of(&self, rid: Rid<TypeDef>) -> String {
-        self.types.of(rid).unwrap_or_default()
+        self.types.name_of(rid).unwrap_or_default()
     }
 
     /// `Shop.Order::Add`

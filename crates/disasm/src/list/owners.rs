@@ -133,7 +133,7 @@ fn target(
         return (module.method(method).map(|method| method.owner), Some(method));
     }
     if let Some(field) = token.rid_in::<Field>() {
-        return (fields.of(field), None);
+        return (fields.owner_of(field), None);
     }
     let Some(row) = token.rid_in::<MemberRef>().and_then(|rid| metadata.row(rid).ok()) else {
         return (type_of(module, token), None);

@@ -88,7 +88,7 @@ impl Appended {
         block: Block<'a>,
         debug: Directory,
     ) -> Result<Parts<'a>> {
-        let mut headers = Headers::of(image);
+        let mut headers = Headers::read(image);
         headers.set_directory(DirectoryKind::Debug, debug);
         for section in image.sections() {
             let moved = if section.raw_size == 0 { 0 } else { self.shift as u32 };

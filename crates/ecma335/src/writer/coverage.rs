@@ -111,7 +111,7 @@ const FAT_ALIGNMENT: usize = 4;
 
 impl<'a> Coverage<'a> {
     /// Lists the parts of an image, or returns the obstacle to a new layout.
-    pub(super) fn of(image: &Image<'a>, metadata: &Metadata<'a>) -> Result<Self, Obstacle> {
+    pub(super) fn list(image: &Image<'a>, metadata: &Metadata<'a>) -> Result<Self, Obstacle> {
         let precompiled = match image.precompiled() {
             Some(Precompiled::Other) => return Err(Obstacle::OtherNativeCode),
             precompiled => precompiled.is_some(),

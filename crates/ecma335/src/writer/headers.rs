@@ -97,7 +97,7 @@ impl Headers {
     pub(super) const SECTION_SIZE: usize = 40;
 
     /// Copies the input's headers, up to its section headers.
-    pub(super) fn of(image: &Image<'_>) -> Self {
+    pub(super) fn read(image: &Image<'_>) -> Self {
         let offsets = image.header_offsets();
         let bytes = image.bytes().get(..offsets.sections).unwrap_or_default().to_vec();
         Self { bytes, offsets, sections: 0, raw: Vec::new() }

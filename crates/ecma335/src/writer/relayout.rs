@@ -114,7 +114,7 @@ impl<'a> Coverage<'a> {
         debug: Directory,
         imports: Option<Imports>,
     ) -> Result<Parts<'a>> {
-        let mut headers = Headers::of(image);
+        let mut headers = Headers::read(image);
         headers.clear_directories();
         headers.set_directory(DirectoryKind::Debug, debug);
         let text_rva = self.text_rva(image);

@@ -110,7 +110,8 @@ impl Library {
         let (full_names, names) = (metadata.full_names(), Names::new(metadata));
         let is_reachable = |rid: &Rid<TypeDef>| metadata.row(*rid).is_ok_and(|row| row.is_public() || row.is_nested_public());
         let reachable = full_names.types().filter(is_reachable);
-        let by_name: BTreeMap<String, Rid<TypeDef>> = reachable.filter_map(|rid| Some((full_names.of(rid).ok()?, rid))).collect();
+        let by_name: BTreeMap<String, Rid<TypeDef>> =
+            reachable.filter_map(|rid| Some((full_names.name_of(rid).ok()?, rid))).collect();
         let index = self.assemblies.iter().position(|known| *known == assembly).unwrap_or(self.assemblies.len());
         while let Some((name, rid)) = wanted.iter().find_map(|name| by_name.get_key_value(name)) {
             wanted.remove(name);

@@ -32,7 +32,7 @@ pub(crate) fn raw_name(metadata: &Metadata<'_>, token: Token) -> Option<String> 
     }
     match token.rid_in::<TypeRef>() {
         Some(rid) => metadata.type_ref_name(rid).ok(),
-        None => metadata.full_names().of(token.rid_in::<TypeDef>()?).ok(),
+        None => metadata.full_names().name_of(token.rid_in::<TypeDef>()?).ok(),
     }
 }
 

@@ -14,7 +14,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(mut calls: impl Iterator<Item = i64>, width: usize) -> Self {
+    fn new(mut calls: impl Iterator<Item = i64>, width: usize) -> Self {
         Self { is_shown: calls.any(|calls| calls > 0), width }
     }
 
@@ -26,7 +26,7 @@ impl Calls {
 /// Writes the running, waiting and CPU time of threads.
 pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
     let head = Bar::head(options.bars);
-    let calls = Calls::of(rows.iter().map(|row| row.calls), 12);
+    let calls = Calls::new(rows.iter().map(|row| row.calls), 12);
     let _ = write!(text, "{:>12} {:>7} {:>12} {:>12}", "running ms", "%", "waiting ms", "CPU ms");
     let _ = writeln!(text, "{}{head}  thread", calls.cell("calls"));
     for row in rows {
@@ -40,7 +40,7 @@ pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut Stri
 /// Writes the times of groups of methods.
 pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOptions, text: &mut String) {
     let (head, noun) = (Bar::head(options.bars), if are_assemblies { "assembly" } else { "group" });
-    let calls = Calls::of(rows.iter().map(|row| row.calls), 10);
+    let calls = Calls::new(rows.iter().map(|row| row.calls), 10);
     let _ = write!(text, "{:>8}{} {:>10} {:>6} ", "methods", calls.cell("calls"), "self ms", "self %");
     let _ = write!(text, "{:>10} {:>6} ", "total ms", "total%");
     let _ = writeln!(text, "{:>10}{head}  {noun}", "waiting ms");
@@ -58,7 +58,7 @@ pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String)
         Relation::Caller => "called by",
         Relation::Callee => "calls",
     };
-    let calls = Calls::of(rows.iter().map(|row| row.calls), 12);
+    let calls = Calls::new(rows.iter().map(|row| row.calls), 12);
     let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "waiting ms");
     let _ = writeln!(text, "{}  {noun}", calls.cell("calls"));
     for row in rows {

@@ -90,7 +90,7 @@ impl<'c> EvalStack<'c> {
     }
 
     pub(crate) fn push_kind(&mut self, kind: ValueKind) {
-        self.push(StackValue::of(kind));
+        self.push(StackValue::of_kind(kind));
     }
 
     pub(crate) fn push_type(&mut self, kind: ValueKind, ty: TypeId) {
@@ -134,7 +134,7 @@ impl<'c> EvalStack<'c> {
     fn require_initialized(&mut self, value: StackValue) -> StackValue {
         let Some(class) = self.uninitialized_class(value) else { return value };
         self.uninitialized(class);
-        StackValue::of(value.kind)
+        StackValue::of_kind(value.kind)
     }
 
     /// Records a use of `this` before its constructor has called another.

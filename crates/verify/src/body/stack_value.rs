@@ -31,7 +31,7 @@ pub(crate) struct StackValue {
 
 impl StackValue {
     /// A value with only a kind.
-    pub(crate) const fn of(kind: ValueKind) -> Self {
+    pub(crate) const fn of_kind(kind: ValueKind) -> Self {
         Self::new(kind, TypeId::UNKNOWN)
     }
 

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-const UNKNOWN: StackValue = StackValue::of(ValueKind::Unknown);
+const UNKNOWN: StackValue = StackValue::of_kind(ValueKind::Unknown);
 
 /// The callee of a MethodDef, MemberRef, MethodSpec or StandAloneSig token.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl<'m> TokenResolver<'m> {
 
     /// A value of a kind, with its type. For a type of another assembly, the type determines the kind more precisely.
     fn typed(&self, kind: ValueKind, find: impl FnOnce(&Types<'m>, usize) -> TypeId) -> StackValue {
-        let Some(scope) = self.types.scope else { return StackValue::of(kind) };
+        let Some(scope) = self.types.scope else { return StackValue::of_kind(kind) };
         let value = StackValue::of_type(&self.types, find(&self.types, scope.module));
         if value.kind == ValueKind::Unknown { StackValue { kind, ..value } } else { value }
     }

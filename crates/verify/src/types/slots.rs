@@ -58,7 +58,7 @@ struct Override {
 }
 
 /// The virtual methods of an instantiation.
-pub(crate) fn of(types: &Types<'_>, id: TypeId) -> Rc<Slots> {
+pub(crate) fn slots_of(types: &Types<'_>, id: TypeId) -> Rc<Slots> {
     let cache = types.cache::<Cache>();
     if let Some(known) = cache.0.borrow().get(&id) {
         return known.clone();

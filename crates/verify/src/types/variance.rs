@@ -31,7 +31,7 @@ impl Direction {
 }
 
 /// The variance of each generic parameter of a type.
-pub(crate) fn of(library: &Library<'_>, def: Def) -> Vec<u16> {
+pub(crate) fn variance_of(library: &Library<'_>, def: Def) -> Vec<u16> {
     library.bounds(def.module, type_token(def.rid)).iter().map(|bound| bound.param.variance()).collect()
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn permits(library: &Library<'_>, module: usize, ways: &[u16], signat
         TypeSig::GenericInst { token, arguments, .. } => {
             // The variance of an absent type's parameters is unknown.
             let Some(def) = resolve(library, module, *token) else { return true };
-            let of_generic = of(library, def);
+            let of_generic = variance_of(library, def);
             let way = |number: usize| of_generic.get(number).copied().unwrap_or(0);
             arguments.iter().enumerate().all(|(number, argument)| inner(argument, direction.through(way(number))))
         }

@@ -58,7 +58,7 @@ fn written(metadata: &Metadata<'_>, ty: &TypeSig) -> String {
     let named = |token: ecma335::schema::TypeDefOrRef| {
         let token = token.token().unwrap_or_default();
         let name = match (token.rid_in(), token.rid_in()) {
-            (Some(rid), _) => metadata.full_names().of(rid).unwrap_or_default(),
+            (Some(rid), _) => metadata.full_names().name_of(rid).unwrap_or_default(),
             (_, Some(rid)) => metadata.type_ref_name(rid).unwrap_or_default(),
             _ => String::new(),
         };

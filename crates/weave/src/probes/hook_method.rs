@@ -152,7 +152,7 @@ fn find_type(metadata: &Metadata<'_>, class: &str) -> ecma335::Result<Option<Rid
     let names = metadata.full_names();
     let class = class.replace('+', "/");
     for rid in names.types() {
-        if names.of(rid)? == class {
+        if names.name_of(rid)? == class {
             return Ok(Some(rid));
         }
     }
@@ -161,7 +161,7 @@ fn find_type(metadata: &Metadata<'_>, class: &str) -> ecma335::Result<Option<Rid
 
 /// The name of a type in the hook's own assembly.
 fn own_type(metadata: &Metadata<'_>, rid: Rid<TypeDef>) -> ecma335::Result<TypeName> {
-    Ok(type_name(AssemblyName::own(metadata)?, &metadata.full_names().of(rid)?))
+    Ok(type_name(AssemblyName::own(metadata)?, &metadata.full_names().name_of(rid)?))
 }
 
 fn type_name(assembly: AssemblyName, full_name: &str) -> TypeName {

@@ -166,7 +166,7 @@ impl<'a, 'm> HookContext<'a, 'm> {
 
     fn full_name(&self, method: &MethodContext<'_, 'a, 'm>, row: &MethodDef) -> Option<String> {
         let names = self.names.get_or_init(|| self.metadata.full_names());
-        Some(format!("{}::{}", names.of(method.class?).ok()?, self.metadata.name(row.name).ok()?))
+        Some(format!("{}::{}", names.name_of(method.class?).ok()?, self.metadata.name(row.name).ok()?))
     }
 
     fn types(&self) -> &Types {
@@ -335,7 +335,7 @@ impl MethodContext<'_, '_, '_> {
 
     /// The full name of a type of the module.
     pub(crate) fn full_name_of(&self, class: Rid<TypeDef>) -> Option<String> {
-        self.context.names.get_or_init(|| self.context.metadata.full_names()).of(class).ok()
+        self.context.names.get_or_init(|| self.context.metadata.full_names()).name_of(class).ok()
     }
 
     fn arguments(&self, row: &MethodDef, signature: &MethodSig) -> Vec<Option<Load>> {

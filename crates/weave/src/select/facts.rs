@@ -134,7 +134,7 @@ impl<'a, 'm> Facts<'a, 'm> {
                 has(&ITERATOR) || self.generated.is_kickoff(method) || step.is_some_and(|step| step.builders.is_empty())
             }
             Kind::Lambda => {
-                let class = self.names.of(self.metadata.owner(method)?).ok()?;
+                let class = self.names.name_of(self.metadata.owner(method)?).ok()?;
                 names::source_name(&class, &name).is_some_and(|source| source.parts.contains(&Part::Lambda))
             }
         })

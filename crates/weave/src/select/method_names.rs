@@ -51,7 +51,7 @@ pub fn for_each_method(
     let names = metadata.full_names();
     for rid in names.types() {
         let mut methods = metadata.children::<TypeDef, MethodDef>(rid).peekable();
-        let type_name = &if methods.peek().is_some() { names.of(rid)? } else { continue };
+        let type_name = &if methods.peek().is_some() { names.name_of(rid)? } else { continue };
         for method in methods {
             let Some(index) = (method.get() as usize).checked_sub(1) else { continue };
             action(index, &|| {

@@ -178,7 +178,7 @@ impl Layouts {
         let base = metadata.row(rid).ok()?.extends.token()?;
         let name = match base.table()? {
             Table::TypeRef => metadata.type_ref_name(base.rid_in()?).ok()?,
-            _ => metadata.full_names().of(base.rid_in()?).ok()?,
+            _ => metadata.full_names().name_of(base.rid_in()?).ok()?,
         };
         if name != "System.Enum" {
             return None;

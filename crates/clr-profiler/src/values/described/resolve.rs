@@ -98,7 +98,7 @@ impl Modules {
         match token.table()? {
             Table::TypeDef => {
                 let rid = token.rid_in()?;
-                Some((loaded.metadata.full_names().of(rid).ok()?, Some((module, rid))))
+                Some((loaded.metadata.full_names().name_of(rid).ok()?, Some((module, rid))))
             }
             Table::TypeRef => {
                 let rid = token.rid_in()?;
@@ -170,7 +170,7 @@ impl Modules {
         let Some(place) = self.runtime.class(class) else { return unknown() };
         let Some(loaded) = self.get(place.module) else { return unknown() };
         let Some(rid) = Token(place.token).rid_in::<TypeDef>() else { return unknown() };
-        let Ok(name) = loaded.metadata.full_names().of(rid) else { return unknown() };
+        let Ok(name) = loaded.metadata.full_names().name_of(rid) else { return unknown() };
         let arguments = place.arguments.iter().map(|class| self.type_of_class_within(*class, depth + 1)).collect();
         let is_value = loaded.metadata.is_value_type(rid).unwrap_or_default();
         Type::named(NamedType { name, is_value, definition: Some((place.module, rid)), arguments })

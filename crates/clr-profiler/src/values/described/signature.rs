@@ -37,7 +37,7 @@ fn types(layouts: &mut Layouts, function: &Function, context: &Context) -> Optio
     let Signature::Method(signature) = Signature::parse(metadata.blobs.blob(row.signature).ok()?).ok()? else { return None };
     let owner = metadata.owner(rid)?;
     let definition = || {
-        let name = metadata.full_names().of(owner).unwrap_or_default();
+        let name = metadata.full_names().name_of(owner).unwrap_or_default();
         let is_value = metadata.is_value_type(owner).unwrap_or_default();
         let arguments = parameters_of(metadata, Token::new(Table::TypeDef, owner.get()));
         Type::named(NamedType { name, is_value, definition: Some((function.module, owner)), arguments })
