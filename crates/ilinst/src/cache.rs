@@ -62,7 +62,7 @@ impl Opts {
         }
         for entry in entries {
             let (used, size) = (if entry.is_used { "now".into() } else { ago(entry.used) }, size(entry.size));
-            match &entry.made {
+            match &entry.description {
                 Some(made) => {
                     let program = made.home.join(&made.program);
                     writeln!(out, "{size:>10}  {used:<12}  {}  {}", Visible(program.display()), Visible(&made.options))?;
@@ -97,7 +97,7 @@ fn programs(number: usize) -> String {
 
 fn to_json(entry: &Kept) -> Value {
     let since = entry.used.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let made = entry.made.as_ref();
+    let made = entry.description.as_ref();
     json!({
         "folder": entry.folder.to_string_lossy(),
         "bytes": entry.size,

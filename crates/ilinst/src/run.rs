@@ -214,7 +214,7 @@ impl Opts {
         let make = |target: &Path| self.weave_into(weaving, Destination::Path(target.to_owned()), (folder, &name));
         let entry = Cache::of_user()?.entry(&inputs, (folder, &name, &said), &words, make)?;
         if !entry.is_new {
-            say_unmatched(weaving, &entry.made.unmatched)?;
+            say_unmatched(weaving, &entry.description.unmatched)?;
         }
         if self.verbose {
             let what = if entry.is_new { "runs in" } else { "instrumented before; runs in" };

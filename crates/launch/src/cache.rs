@@ -80,7 +80,7 @@ pub struct Entry {
     /// Whether this call made it.
     pub is_new: bool,
     /// Its description.
-    pub made: EntryDescription,
+    pub description: EntryDescription,
     _lock: File,
 }
 
@@ -88,7 +88,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Kept {
     /// Its description; `None` if the entry is damaged or unfinished.
-    pub made: Option<EntryDescription>,
+    pub description: Option<EntryDescription>,
     /// The folder with all of it.
     pub folder: PathBuf,
     /// The size in bytes.
@@ -160,14 +160,14 @@ impl Cache {
             if is_locked && EntryDescription::whole(&place, program).is_none() {
                 remove_folder(&place)?;
                 let files = Vec::new();
-                let made = EntryDescription {
+                let description = EntryDescription {
                     home: home.into(),
                     program: program.into(),
                     options: options.into(),
                     unmatched: Vec::new(),
                     files,
                 };
-                if let Err(failure) = made.make(&place, &make) {
+                if let Err(failure) = description.make(&place, &make) {
                     let _ = self.remove_locked(&place);
                     return Err(failure);
                 }
@@ -177,14 +177,14 @@ impl Cache {
             // Waits while another process makes it. Some systems cannot change a lock's mode.
             let lock = self.open(&lock_path(&place))?;
             lock.lock_shared().map_err(|error| self.unwritable(&error))?;
-            let made = if is_new { EntryDescription::read(&place) } else { EntryDescription::whole(&place, program) };
-            let Some(made) = made.filter(|_| is_at(&lock, &lock_path(&place))) else { continue };
+            let description = if is_new { EntryDescription::read(&place) } else { EntryDescription::whole(&place, program) };
+            let Some(description) = description.filter(|_| is_at(&lock, &lock_path(&place))) else { continue };
             // Records the time of last use.
             let _ = lock.set_modified(SystemTime::now());
             if is_new {
                 self.prune(home, &place);
             }
-            return Ok(Entry { folder: place.join(PROGRAM), is_new, made, _lock: lock });
+            return Ok(Entry { folder: place.join(PROGRAM), is_new, description, _lock: lock });
         }
         Err(Failure::unwritable(self.folder.display()))
     }
@@ -199,8 +199,8 @@ impl Cache {
             let lock = OpenOptions::new().read(true).write(true).open(lock_path(&folder)).ok();
             let is_used = lock.as_ref().is_some_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
             let used = lock.and_then(|lock| lock.metadata().ok()?.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH);
-            let made = EntryDescription::read(&folder).filter(|made| !made.files.is_empty());
-            kept.push(Kept { made, size: size_of(&folder), folder, used, is_used });
+            let description = EntryDescription::read(&folder).filter(|made| !made.files.is_empty());
+            kept.push(Kept { description, size: size_of(&folder), folder, used, is_used });
         }
         kept.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         Ok(kept)
@@ -233,7 +233,7 @@ impl Cache {
                 continue;
             }
             let is_old = now.duration_since(entry.used).is_ok_and(|since| since > UNUSED);
-            let is_same = entry.made.is_some_and(|made| made.home == home);
+            let is_same = entry.description.is_some_and(|description| description.home == home);
             of_same += usize::from(is_same);
             if is_old || is_same && of_same > KEPT_OF_ONE {
                 // The next run tries again.
@@ -352,7 +352,7 @@ impl Entry {
         files_below(&self.folder, &self.folder, &mut found);
         let made = self.folder.parent().and_then(|folder| fs::metadata(folder.join(MADE)).ok()?.modified().ok());
         let is_as_made = |name: &PathBuf| {
-            let kept = self.made.files.iter().find(|file| file.name == *name);
+            let kept = self.description.files.iter().find(|file| file.name == *name);
             let there = fs::symlink_metadata(self.folder.join(name)).ok();
             let is_older = || made.zip(there.as_ref()?.modified().ok()).map(|(made, changed)| changed <= made);
             kept.zip(there.as_ref()).is_some_and(|(kept, there)| kept.size == there.len()) && is_older() == Some(true)
