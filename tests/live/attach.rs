@@ -1,6 +1,7 @@
 //! `ilinst attach`: a program that runs is woven for a while, and goes on as it was.
 
 use super::*;
+use ::profile::model::Clock;
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     os::unix::{
@@ -8,6 +9,7 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     process::Child,
+    time::Instant,
 };
 use tests::{step, until};
 
@@ -74,12 +76,17 @@ fn a_running_program_is_woven_and_put_back() {
         let before = fs::read(&app).expect("it is there");
         step(&mut child);
         // It can be had again, and is counted anew.
-        for (name, method, times, other) in
-            [("first", "App::Work", 100, "App::Repeat"), ("second", "App::Repeat", 1, "App::Work")]
+        for (name, method, times, other, clock) in
+            [("first", "App::Work", 100, "App::Repeat", "tsc"), ("second", "App::Repeat", 1, "App::Work", "stopwatch")]
         {
-            let attached = attached(&mut attach(&work, child.id(), name, &["--all", "--for=1h", "--include", method]));
+            let options = ["--all", "--for=1h", "--exact", "--mode=exact", "--clock", clock, "--include", method];
+            let outer = Instant::now();
+            let attached = attached(&mut attach(&work, child.id(), name, &options));
+            let inner = Instant::now();
             step(&mut child);
+            let inner = inner.elapsed();
             let errors = let_go(attached, runtime.name);
+            let outer = outer.elapsed();
             assert!(errors.contains(&method.replace("::", ".")), "{errors}");
             // Put back, it is no longer counted.
             step(&mut child);
@@ -87,6 +94,13 @@ fn a_running_program_is_woven_and_put_back() {
             let calls = calls(&profile);
             assert_eq!((calls.get(method), calls.get(other)), (Some(&times), None), "{}: {calls:?}", runtime.name);
             assert_eq!((profile.pid, open_calls(&profile)), (child.id(), 0), "{}", runtime.name);
+            let has_counter = fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" nonstop_tsc"));
+            let expected = if clock == "tsc" && has_counter { Clock::Tsc } else { Clock::Stopwatch };
+            assert_eq!(profile.clock, expected, "{}", runtime.name);
+            // Measured within and around the recording, by another clock.
+            let recorded = profile.milliseconds(profile.last_seen);
+            let [inner, outer] = [inner, outer].map(|time| time.as_secs_f64() * 1000.0);
+            assert!(0.999 * inner <= recorded && recorded <= 1.001 * outer, "{}: {inner}, {recorded}, {outer} ms", runtime.name);
         }
         assert_eq!(ended(child), 500, "{}", runtime.name);
         assert_eq!(fs::read(&app).expect("it is there"), before, "no file is woven");
@@ -105,6 +119,21 @@ fn it_ends_after_its_time() {
         assert!(code == Some(0) && errors.contains("what they were"), "{}: {errors}", runtime.name);
         assert_eq!(ended(child), 0);
     }
+}
+
+#[test]
+fn measurements_of_instrumented_programs_are_refused() {
+    for (option, why) in [
+        ("--mode=sampled", "use --sample"),
+        ("--mode=count", "use --sample"),
+        ("--mode=trace", "ilinst run --mode trace"),
+        ("--clock=program", "ilinst run --clock program"),
+    ] {
+        let refused = said(&output(ilinst().args(["attach", "1", option])));
+        assert!(refused.2 == Some(2) && refused.1.contains(why), "{option}: {refused:?}");
+    }
+    let refused = said(&output(ilinst().args(["attach", "1", "--sample", "--exact"])));
+    assert!(refused.2 == Some(2) && refused.1.contains("cannot be used with"), "{refused:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use little_endian::{ByteOrder, LE, PutNumbers};
 use memmap2::{MmapMut, MmapOptions};
 pub(crate) use profile_format::ChunkKind;
 use profile_format::{
-    NameKind, RecordingMode,
+    ClockKind, NameKind, RecordingMode,
     chunk::HEADER as CHUNK_HEADER,
     control,
     header::{self as layout, BLOCK, MAX_STRING as MAX_HEADER_STRING},
@@ -46,6 +46,7 @@ pub(crate) struct Chunk {
 
 /// Facts about the whole run, in the file's header.
 pub(crate) struct Start<'s> {
+    pub(crate) clock: ClockKind,
     pub(crate) ticks_per_second: u64,
     pub(crate) now: i64,
     pub(crate) histogram_shift: u32,
@@ -235,6 +236,7 @@ fn fill(header: &mut [u8], start: &Start<'_>) {
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     for (at, number) in [
         (layout::VERSION_AT, layout::VERSION),
+        (layout::CLOCK_AT, start.clock.number()),
         (layout::PID_AT, std::process::id()),
         (layout::POINTER_SIZE_AT, size_of::<usize>() as u32),
         (layout::SIZE_AT, BLOCK as u32),
@@ -372,9 +374,10 @@ fn header_u32(header: *mut u8, at: usize) -> &'static AtomicU32 {
     unsafe { &*header.add(at).cast() }
 }
 
-/// Records that the program still runs.
-pub(crate) fn record_progress(_: impl MayWait, now: i64, cpu: Option<i64>) {
+/// Records that the program still runs, and the frequency of its clock as it is known by now.
+pub(crate) fn record_progress(_: impl MayWait, now: i64, ticks_per_second: u64, cpu: Option<i64>) {
     if let Some(profile) = profile().as_ref() {
+        header_i64(profile.header, layout::TICKS_PER_SECOND_AT).store(ticks_per_second.cast_signed(), Relaxed);
         header_i64(profile.header, layout::END_AT).store(now, Relaxed);
         header_i64(profile.header, layout::PROCESSES_AT).fetch_add(1, Relaxed);
         if let Some(cpu) = cpu {

@@ -2,7 +2,7 @@
 
 use std::{ffi::c_void, path::PathBuf};
 
-use profile_format::{Command, PhaseKind};
+use profile_format::{ClockKind, Command, PhaseKind};
 
 use crate::{
     abi::runtime::Runtime,
@@ -21,11 +21,16 @@ pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
 /// Creates the profile's file; returns its path and start time.
 pub(crate) fn create_profile(may: impl MayWait, runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
-    let (wanted, replaces) = settings::output(&name);
+    let (path, replaces) = settings::output(&name);
+    // Samples have times in nanoseconds.
+    let clock = if settings::sampling()?.is_some() { Some(ClockKind::Stopwatch) } else { settings::clock() };
+    clock::choose(clock.unwrap_or(ClockKind::Tsc));
+    let histogram_shift = tree::histogram_shift();
     let start = Start {
+        clock: clock::kind(),
         ticks_per_second: clock::frequency(),
         now: clock::now(),
-        histogram_shift: tree::histogram_shift(),
+        histogram_shift,
         max_nodes,
         replaces,
         has_values,
@@ -33,8 +38,8 @@ pub(crate) fn create_profile(may: impl MayWait, runtime: Runtime, has_values: bo
     };
     #[cfg(unix)]
     crate::process::forked::watch_forks(tree::forget_thread);
-    let path = file::create(may, &wanted, &start).map_err(|error| format!("{}: {error}", wanted.display()))?;
-    tree::set_limits(max_nodes);
+    let path = file::create(may, &path, &start).map_err(|error| format!("{}: {error}", path.display()))?;
+    tree::set_limits(max_nodes, histogram_shift);
     Ok((path, start.now))
 }
 
@@ -69,7 +74,7 @@ fn execute(may: impl MayWait, command: u32, name: &str) -> bool {
 /// Updates the file with the program's progress.
 pub(crate) fn update_file(may: impl MayWait, at_threads: bool) {
     let cpu = at_threads.then(cpu_time).flatten();
-    file::record_progress(may, clock::now(), cpu);
+    file::record_progress(may, clock::now(), clock::frequency(), cpu);
     file::execute_command(may, |command, name| execute(may, command, name));
     if at_threads {
         tree::look_at_threads(may);

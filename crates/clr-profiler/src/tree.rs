@@ -33,8 +33,8 @@ pub(crate) use self::{
 #[cfg(unix)]
 pub(crate) use self::owners::forget_thread;
 
-/// Sets the maximum number of nodes. Called before the first method.
-pub(crate) fn set_limits(max_nodes: u32) {
+/// Sets the maximum number of nodes, and the bits that select buckets. Called before the first method.
+pub(crate) fn set_limits(max_nodes: u32, histogram_shift: u32) {
     nodes::set_limit(max_nodes);
-    layout::set_histogram_shift();
+    layout::set_histogram_shift(histogram_shift);
 }

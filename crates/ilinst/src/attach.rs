@@ -16,6 +16,7 @@ use crate::{
     arguments::WeaveArgs,
     duration,
     failure::Failure,
+    measuring::AttachedMeasuringArgs,
     run::{Profiles, Reporting, Temporary},
     sampling::SampleArgs,
     terminal::complain,
@@ -38,6 +39,9 @@ pub(crate) struct Opts {
 
     #[command(flatten)]
     weave: WeaveArgs,
+
+    #[command(flatten)]
+    measuring: AttachedMeasuringArgs,
 
     #[command(flatten)]
     sample: SampleArgs,
@@ -91,6 +95,7 @@ impl Opts {
     fn record(&self, signals: &Signals) -> anyhow::Result<Ended> {
         let weaving = self.weave.resolve(&[])?;
         let sampling = self.sample.sampling();
+        let clock = self.measuring.clock()?.or_else(|| std::env::var(live::CLOCK).ok());
         if sampling.is_some() {
             SampleArgs::refuse_options(&weaving)?;
         }
@@ -130,6 +135,7 @@ impl Opts {
             (live::STATUS, status.path().display().to_string()),
             (live::SAMPLE, sampling.map(|sampling| sampling.to_string()).unwrap_or_default()),
         ];
+        said.extend(clock.map(|clock| (live::CLOCK, clock)));
         said.push((live::OUTPUT, profiles.absolute()?.display().to_string()));
         let data: String = said.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         if !self.attach(&port, &profiler, data.as_bytes(), status.path(), &is_given_up)? || came.get().is_some() {

@@ -1,10 +1,12 @@
-//! How `run` measures calls: options in place of the tracker's variables.
+//! How `run` and `attach` measure calls: options in place of the tracker's variables.
 
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
-/// The options. Each sets a variable of the program, which keeps its own value without the option.
+use crate::failure::Failure;
+
+/// The options of `run`. Each sets a variable of the program, which keeps its own value without the option.
 #[derive(Args, Debug)]
 pub(crate) struct MeasuringArgs {
     /// The measurements to record
@@ -54,5 +56,41 @@ impl MeasuringArgs {
         if self.exact {
             program.env("ILINST_COUNT_BELOW", "0");
         }
+    }
+}
+
+/// The options of `attach`, which times each call.
+#[derive(Args, Debug)]
+pub(crate) struct AttachedMeasuringArgs {
+    /// The measurements to record: attach has exact alone
+    #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample", hide_possible_values = true)]
+    mode: Option<Mode>,
+
+    /// The clock that times calls: tsc or stopwatch [default: tsc, where the processor has an invariant counter]
+    #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample", hide_possible_values = true)]
+    clock: Option<Clock>,
+
+    /// Time each call, which attach always does
+    #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
+    exact: bool,
+}
+
+impl AttachedMeasuringArgs {
+    /// The clock's name, if an option names one.
+    ///
+    /// # Errors
+    /// If an option has a value for programs that were instrumented before.
+    pub(crate) fn clock(&self) -> Result<Option<String>, Failure> {
+        let text = match (self.mode, self.clock) {
+            (Some(Mode::Sampled | Mode::Count), _) => {
+                "attach times each call. To measure CPU time without probes, use --sample; for other modes, `ilinst run --mode`"
+            }
+            (Some(Mode::Trace), _) => {
+                "attach records no events: the start and end of each call are for `ilinst run --mode trace`"
+            }
+            (_, Some(Clock::Program)) => "attach cannot read a program's own clock, which is for `ilinst run --clock program`",
+            (_, clock) => return Ok(clock.and_then(|clock| Some(clock.to_possible_value()?.get_name().to_owned()))),
+        };
+        Err(Failure::usage(text))
     }
 }

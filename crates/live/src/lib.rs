@@ -31,6 +31,8 @@ pub const VERSION: &str = "ILINST_LIVE_VERSION";
 
 /// The variable with the path of profiles, as for the tracker.
 pub const OUTPUT: &str = "ILINST_OUTPUT";
+/// The variable with the clock, as for the tracker: `tsc` or `stopwatch`. By default `tsc`, where the processor has one.
+pub const CLOCK: &str = "ILINST_CLOCK";
 /// The variable with the time in milliseconds after which an attached profiler removes its probes.
 pub const DURATION: &str = "ILINST_LIVE_DURATION";
 /// The longest such time: a week.

@@ -10,9 +10,10 @@ use std::{
 
 use ecma335::is_named_as_assembly;
 use live::{
-    ALL_ASSEMBLIES, CAPTURE, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, SAMPLE, STATUS, STOP, Sampling,
+    ALL_ASSEMBLIES, CAPTURE, CLOCK, DURATION, LONGEST, OPTIONS, OUTPUT, PROGRAM, PROJECTS_ALONE, SAMPLE, STATUS, STOP, Sampling,
     TRACKER, VERSION,
 };
+use profile_format::ClockKind;
 use weave::{Captured, Options};
 
 use crate::worlds::MayWait;
@@ -96,6 +97,15 @@ pub(crate) fn captured() -> Result<Option<Captured>, String> {
 /// The way to sample, if the profiler is to take samples.
 pub(crate) fn sampling() -> Result<Option<Sampling>, String> {
     variable(SAMPLE).filter(|words| !words.is_empty()).map(|words| words.parse()).transpose()
+}
+
+/// The clock that is wanted, if one is.
+pub(crate) fn clock() -> Option<ClockKind> {
+    match &*variable(CLOCK).unwrap_or_default() {
+        "tsc" => Some(ClockKind::Tsc),
+        "stopwatch" => Some(ClockKind::Stopwatch),
+        _ => None,
+    }
 }
 
 pub(crate) fn max_nodes() -> u32 {

@@ -239,8 +239,8 @@ pub(crate) fn histogram_shift() -> u32 {
 static SHIFT: AtomicU64 = AtomicU64::new(0);
 
 /// Called before the first method.
-pub(super) fn set_histogram_shift() {
-    SHIFT.store(histogram_shift().into(), Relaxed);
+pub(super) fn set_histogram_shift(shift: u32) {
+    SHIFT.store(shift.into(), Relaxed);
 }
 
 impl Node {

@@ -9,7 +9,7 @@ use std::{
 use super::{
     calls::{self, innermost_call, unwind},
     current,
-    layout::{Node, Own, Tree},
+    layout::{Node, Own, Tree, histogram_shift},
     nodes, owners, pauses, searches, set_limits,
 };
 use crate::{process::clock, worlds::InHook};
@@ -93,7 +93,7 @@ fn hooks_allocate_nothing_and_lose_no_call() {
 
 /// This thread's tree, which is in no file and has room for a few nodes.
 fn small_tree() -> Own<Tree> {
-    set_limits(100);
+    set_limits(100, histogram_shift());
     owners::own_tree_of_no_file();
     current::tree().expect("it has one")
 }
