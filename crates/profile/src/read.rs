@@ -143,6 +143,7 @@ impl Profile {
             ticks_per_second: header.ticks_per_second,
             start_time: header.start_time,
             max_nodes: header.max_nodes,
+            lines: Vec::new(),
         }
     }
 }
