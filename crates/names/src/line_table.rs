@@ -30,7 +30,7 @@ pub struct LineTable {
 }
 
 /// A source file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LineDocument {
     /// The path, as the PDB states it.
     pub path: String,
@@ -117,7 +117,7 @@ impl LineTable {
     /// Reads a table.
     ///
     /// # Errors
-    /// If it ends early, or refers to a text or document that it does not have.
+    /// If it ends early or late, or refers to a text or document that it does not have.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut cursor = Cursor::new(bytes, FileOffset(0));
         let mut texts = Vec::new();
@@ -162,7 +162,7 @@ impl LineTable {
             }
             methods.push(TableMethod { assembly, type_name, name, document, points });
         }
-        Ok(Self { documents, methods })
+        if cursor.is_empty() { Ok(Self { documents, methods }) } else { Err(lost("bytes behind the last method")) }
     }
 }
 
@@ -216,6 +216,7 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(LineTable::read(&bytes[..length]).is_err(), "{length} bytes");
         }
+        assert!(LineTable::read(&[&bytes[..], &[0]].concat()).is_err());
         for place in 0..bytes.len() {
             for value in [0, 0x7F, 0xBF, 0xFF] {
                 let mut damaged = bytes.clone();

@@ -11,6 +11,7 @@ use ilrewrite::CountedPlace;
 use indexmap::IndexMap;
 use names::{CountedPoint, LineDocument, LineTable, MethodId, Symbols, TableMethod, module_key};
 
+use super::plan::Plan;
 use crate::output::pdb::Pdb;
 
 /// The numbers of counters, before it is known which of them can be placed.
@@ -20,13 +21,13 @@ pub(super) struct LineCounters {
 }
 
 impl LineCounters {
-    /// Gives a counter to each visible sequence point of the methods. The size of the PDB limits the records read in total.
-    pub(super) fn new(pdb: &Pdb<'_>, size: usize, methods: u32, is_counted: impl Fn(Rid<MethodDef>) -> bool) -> Self {
+    /// Gives a counter to each visible sequence point of the plan's methods. The size of the PDB limits the records read in total.
+    pub(super) fn new(pdb: &Pdb<'_>, size: usize, plan: &Plan) -> Self {
         let budget = Budget::for_file(size);
         let mut first = vec![0];
         let mut next = 0;
-        for rid in (1..=methods).map(Rid::new) {
-            if is_counted(rid) && !budget.is_overdrawn() {
+        for rid in (1..=plan.methods.len() as u32).map(Rid::new) {
+            if plan.has_lines(rid) && !budget.is_overdrawn() {
                 next += points(pdb, rid, 0, Some(&budget)).len() as u32;
             }
             first.push(next);
@@ -77,7 +78,7 @@ impl LineCounters {
             for line in self.points(pdb, *rid).into_iter().filter(|line| counters.contains(&line.point.counter)) {
                 let document = documents.entry(line.document);
                 let index = document.index();
-                document.or_insert(line_document(pdb, line.document)?);
+                document.or_insert_with(|| line_document(pdb, line.document).unwrap_or_default());
                 by_document.entry(index).or_default().push(line.point);
             }
             methods.extend(by_document.into_iter().map(|(document, points)| TableMethod {
@@ -117,6 +118,7 @@ fn points(pdb: &Pdb<'_>, method: Rid<MethodDef>, first: u32, budget: Option<&Bud
     numbered.map(|(counter, line)| LinePoint { point: CountedPoint { counter, ..line.point }, ..line }).collect()
 }
 
+/// The source file of a row.
 fn line_document(pdb: &Pdb<'_>, rid: Rid<Document>) -> Result<LineDocument, Error> {
     let metadata = &pdb.metadata;
     let row = metadata.row(rid)?;
