@@ -9,6 +9,7 @@ pub mod calls;
 pub mod compare;
 mod error;
 mod file;
+pub mod lines;
 pub mod merge;
 mod metric;
 pub mod model;

@@ -7,7 +7,7 @@ use std::fmt;
 use names::MethodId;
 pub use profile_format::{ClockKind as Clock, RecordingMode as Mode};
 
-use crate::{error::Error, statistics::Statistics};
+use crate::{error::Error, lines::SourceFile, statistics::Statistics};
 
 /// A profile.
 #[derive(Clone, Debug)]
@@ -75,6 +75,8 @@ pub struct Profile {
     pub events: u64,
     /// The limit of nodes in the program's trees; 0 if it is not known.
     pub max_nodes: u32,
+    /// The source files whose sequence points were counted, by path. Empty if the run had no counters of lines.
+    pub lines: Vec<SourceFile>,
     /// The first defect of the file. All records before a cut remain usable.
     pub damage: Option<Error>,
 }
@@ -114,6 +116,7 @@ impl Default for Profile {
             functions: Vec::new(),
             trees: Vec::new(),
             max_nodes: 0,
+            lines: Vec::new(),
             damage: None,
         }
     }

@@ -54,7 +54,7 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     let captured = methods.filter(|rid| plan.options_by_method.get(*rid).capture.0.calls);
     let descriptions = description::of_methods(image, metadata, captured)?;
     let (options, descriptions) = (weaving.options.to_string(), descriptions.as_deref());
-    let mark = Mark { module_key, tool: weaving.tool, options: &options, names: None, descriptions }.to_blob();
+    let mark = Mark { module_key, tool: weaving.tool, options: &options, names: None, descriptions, lines: None }.to_blob();
     // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
