@@ -10,7 +10,7 @@ use crate::{
     trees::{self, NodeFlags},
 };
 
-const DECLARATIONS: [Declaration; 29] = [
+const DECLARATIONS: [Declaration; 30] = [
     first_block::header::DECLARATION,
     first_block::control::DECLARATION,
     HeaderFlags::DECLARATION,
@@ -22,6 +22,7 @@ const DECLARATIONS: [Declaration; 29] = [
     trees::tree::DECLARATION,
     trees::node::DECLARATION,
     NodeFlags::DECLARATION,
+    trees::allocations::DECLARATION,
     trees::frame::DECLARATION,
     trees::async_record::DECLARATION,
     trees::few_calls::DECLARATION,
