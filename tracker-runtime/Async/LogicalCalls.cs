@@ -50,6 +50,14 @@ namespace Ilinst
         /// <summary>A step begins: the first of the kickoff that is the current call, or what the call that flows here goes on with.</summary>
         public static IntPtr Step(long methodId)
         {
+            CallTree* stopped = Allocations.Stop();
+            IntPtr result = BeginStep(methodId);
+            Allocations.Continue(stopped);
+            return result;
+        }
+
+        private static IntPtr BeginStep(long methodId)
+        {
             CallTree* tree = CallTrees.OfThisThread();
             if (tree == null)
             {
@@ -89,6 +97,13 @@ namespace Ilinst
         /// <summary>A step hands over what is to go on: nothing of its call is touched from then on, as another thread may run that.</summary>
         public static void Await(IntPtr token)
         {
+            CallTree* stopped = Allocations.Stop();
+            Suspend(token);
+            Allocations.Continue(stopped);
+        }
+
+        private static void Suspend(IntPtr token)
+        {
             CallTree* tree = CallTrees.OfOpenCalls;
             LogicalCall call = tree == null ? null : HandOver(tree, token);
             if (call != null)
@@ -119,6 +134,13 @@ namespace Ilinst
 
         /// <summary>A step completes its call. What waits for it may run before the step is left, and is not below it.</summary>
         public static void Complete(IntPtr token, bool isFaulted)
+        {
+            CallTree* stopped = Allocations.Stop();
+            EndCall(token, isFaulted);
+            Allocations.Continue(stopped);
+        }
+
+        private static void EndCall(IntPtr token, bool isFaulted)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)

@@ -33,6 +33,14 @@ namespace Ilinst
 
         public static IntPtr Start(long methodId)
         {
+            CallTree* stopped = Allocations.Stop();
+            IntPtr result = BeginCall(methodId);
+            Allocations.Continue(stopped);
+            return result;
+        }
+
+        private static IntPtr BeginCall(long methodId)
+        {
             IntPtr kickoff = OpenCalls.Enter(methodId);
             CallTree* tree = CallTrees.OfOpenCalls;
             CallNode* node = kickoff == IntPtr.Zero ? null : (CallNode*)tree->Current;
@@ -93,6 +101,13 @@ namespace Ilinst
         /// <summary>The awaited value comes next. It may be there already, or this thread goes on with something else.</summary>
         public static void Suspend(IntPtr token)
         {
+            CallTree* stopped = Allocations.Stop();
+            EndStep(token);
+            Allocations.Continue(stopped);
+        }
+
+        private static void EndStep(IntPtr token)
+        {
             Frame frame = FrameOf(token);
             RunningStep step = frame == null ? null : frame.Step;
             CallTree* tree = CallTrees.OfOpenCalls;
@@ -105,6 +120,13 @@ namespace Ilinst
         /// <summary>Something else flows on this thread: a suspended method has given it back what flowed before.</summary>
         /// <param name="now">The step that flows now; null if none does.</param>
         public static void OnFlow(object now)
+        {
+            CallTree* stopped = Allocations.Stop();
+            EndSuspended(now);
+            Allocations.Continue(stopped);
+        }
+
+        private static void EndSuspended(object now)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
             RunningStep step;
@@ -127,6 +149,14 @@ namespace Ilinst
         /// <summary>It goes on, on whatever thread.</summary>
         /// <returns>The token of the node that it stands for.</returns>
         public static IntPtr GoOn(IntPtr token)
+        {
+            CallTree* stopped = Allocations.Stop();
+            IntPtr result = BeginStep(token);
+            Allocations.Continue(stopped);
+            return result;
+        }
+
+        private static IntPtr BeginStep(IntPtr token)
         {
             CallTree* tree = CallTrees.OfThisThread();
             Frame frame = FrameOf(token);

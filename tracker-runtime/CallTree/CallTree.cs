@@ -142,6 +142,8 @@ namespace Ilinst
         [FieldOffset(TreeLayout.StartedAt)] public long Started;
         /// <summary>Of the present thread.</summary>
         [FieldOffset(TreeLayout.ManagedThreadAt)] public long ManagedThreadId;
+        /// <summary>The clock of <see cref="Allocations"/>, as it was at the last probe.</summary>
+        [FieldOffset(TreeLayout.BytesAt)] public long Bytes;
         /// <summary>How long its threads could have run, but had no processor, in ns; -1 if it isn't known.</summary>
         [FieldOffset(TreeLayout.RunDelayAt)] public long RunDelay;
         /// <summary>The clock of the present thread's CPU time: a clockid_t, or a handle on Windows; 0 if there is none.</summary>
@@ -205,6 +207,12 @@ namespace Ilinst
         public long Captured;
         /// <summary>A <see cref="NodeIndex"/> of what <see cref="Adaptive"/> remembers of nodes; 0 if there is none.</summary>
         public long Judgements;
+        /// <summary>By how much <see cref="CallTree.Bytes"/> is behind the runtime's count: what the tracker has allocated.</summary>
+        public long BytesOfTracker;
+        /// <summary>What was recorded, by <see cref="ProfileInfoTracker.recorded"/>, when that clock was last let go on.</summary>
+        public long BytesRunSince;
+        /// <summary>Whether it stands.</summary>
+        public int BytesStand;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>

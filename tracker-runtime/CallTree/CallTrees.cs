@@ -22,7 +22,7 @@ namespace Ilinst
         private static readonly List<Thread> owners = new List<Thread>();
         /// <summary>The tree that is looked at next.</summary>
         private static int hand;
-        private static bool isStarted;
+        private static volatile bool isStarted;
         private static bool isTracking;
         /// <summary>Whether there is no profile, and none will be.</summary>
         private static volatile bool isOff;
@@ -50,6 +50,12 @@ namespace Ilinst
         public static CallTree* OfOpenCalls
         {
             get { return Recording.IsForked ? null : ProfileInfoTracker.tree; }
+        }
+
+        /// <summary>Whether the first probe was passed.</summary>
+        public static bool IsStarted
+        {
+            get { return isStarted; }
         }
 
         private static CallTree* ForThisThread()
@@ -259,7 +265,7 @@ namespace Ilinst
                 return null;
             }
             void* slot = (void*)tree->Free;
-            tree->Free += NodeLayout.Size;
+            tree->Free += Allocations.NodeSize;
             return slot;
         }
 
@@ -268,7 +274,7 @@ namespace Ilinst
         {
             Thread.MemoryBarrier();
             ChunkHeader* chunk = NodeChunk.Of((CallNode*)slot);
-            chunk->Used = (byte*)slot + NodeLayout.Size - (byte*)chunk;
+            chunk->Used = (byte*)slot + Allocations.NodeSize - (byte*)chunk;
         }
 
         /// <summary>Waits until the slots that have been taken are shown, but not for ever: a thread may have ended meanwhile.</summary>

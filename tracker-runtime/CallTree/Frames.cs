@@ -46,6 +46,7 @@ namespace Ilinst
             frame->Kind = kind;
             frame->Layer = layer;
             frame->Start = frame->Began = Mode.IsTimed ? Clock.Now() : 0;
+            Allocations.Begin(tree, frame);
             if ((kind & IsCall) != 0)
             {
                 node->Calls++;
@@ -180,6 +181,7 @@ namespace Ilinst
                 node->Total += ticks;
             }
             node->Detached += isDetached ? ticks : 0;
+            Allocations.End(tree, frame, node, isDetached);
             if ((frame->Kind & IsStep) != 0)
             {
                 LogicalCalls.EndRunning();
@@ -200,9 +202,9 @@ namespace Ilinst
             {
                 CallTrees.AtRest(tree, now);
             }
-            else if (isDetached && ticks != 0)
+            else if (isDetached && (ticks != 0 || Allocations.AreCounted))
             {
-                Interrupt(below, previous, Pauses.Elapsed(frame->Began, now));
+                Interrupt(below, previous, Pauses.Elapsed(frame->Began, now), Allocations.SinceBegin(tree, frame));
             }
         }
 
@@ -211,14 +213,15 @@ namespace Ilinst
         {
             if (Mode.IsTimed && tree->Current != tree->Root)
             {
-                Interrupt((Frame*)tree->Frame, (CallNode*)tree->Current, ticks);
+                Interrupt((Frame*)tree->Frame, (CallNode*)tree->Current, ticks, 0);
             }
         }
 
         /// <summary>
-        /// Takes ticks out of an open call's time. Those of its callers keep them: for them its own is as if it had them.
+        /// Takes ticks, and allocated bytes, out of an open call's. Those of its callers keep them: for them its own are as if it
+        /// had them.
         /// </summary>
-        private static void Interrupt(Frame* frame, CallNode* node, long ticks)
+        private static void Interrupt(Frame* frame, CallNode* node, long ticks, long bytes)
         {
             // The time of a counted call is its caller's.
             while ((node->Flags & NodeFlags.Untimed) != 0 && !OpenCalls.IsOf(frame, node))
@@ -234,9 +237,15 @@ namespace Ilinst
             {
                 node->Start += ticks;
             }
-            if (!isOfFrame || (frame->Kind & IsDetached) == 0)
+            bool isAttached = !isOfFrame || (frame->Kind & IsDetached) == 0;
+            if (isAttached)
             {
                 node->Detached -= ticks;
+            }
+            if (bytes != 0)
+            {
+                Allocations.Of(isOfFrame ? (void*)frame : node)->Start += bytes;
+                Allocations.Of(node)->Detached -= isAttached ? bytes : 0;
             }
         }
 

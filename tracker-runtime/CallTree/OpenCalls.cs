@@ -12,6 +12,14 @@ namespace Ilinst
         /// <summary>Enters a call that is not of the method that the current one called last.</summary>
         public static IntPtr Enter(long methodId)
         {
+            CallTree* stopped = Allocations.Stop();
+            IntPtr token = Open(methodId);
+            Allocations.Continue(stopped);
+            return token;
+        }
+
+        private static IntPtr Open(long methodId)
+        {
             CallTree* tree = CallTrees.OfThisThread();
             if (tree == null || Recording.IsPaused)
             {
@@ -61,6 +69,7 @@ namespace Ilinst
             {
                 long now = Clock.Now();
                 node->Start = now;
+                Allocations.Begin(tree, node);
                 if (Mode.Kind == RecordingMode.Trace)
                 {
                     Events.Enter(tree, node, now);
@@ -78,6 +87,7 @@ namespace Ilinst
             {
                 return;
             }
+            CallTree* stopped = Allocations.Stop();
             if (Tokens.IsCall(token))
             {
                 RuntimeAsync.Leave(token);
@@ -94,6 +104,7 @@ namespace Ilinst
             {
                 Leave(token, Clock.Now());
             }
+            Allocations.Continue(stopped);
         }
 
         /// <summary>Leaves a call. The token may be any number: it is compared with what is open, never followed.</summary>
@@ -104,15 +115,24 @@ namespace Ilinst
             {
                 return;
             }
+            CallTree* stopped = Allocations.Stop();
             bool isCurrent = tree->Current == Tokens.Bits(token) && tree->Frame == 0 && tree->Current != tree->Root;
             if (isCurrent || MakeCurrent(tree, (CallNode*)Tokens.Bits(token), false, now, true))
             {
                 End(tree, (CallNode*)Tokens.Bits(token), now, false);
             }
+            Allocations.Continue(stopped);
         }
 
         /// <summary>Where a handler begins: what it is in becomes the current call again.</summary>
         public static void Handle(IntPtr token, long now, bool marks)
+        {
+            CallTree* stopped = Allocations.Stop();
+            BeginHandler(token, now, marks);
+            Allocations.Continue(stopped);
+        }
+
+        private static void BeginHandler(IntPtr token, long now, bool marks)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
@@ -198,6 +218,7 @@ namespace Ilinst
             bool isCounted = (node->Flags & NodeFlags.Untimed) != 0;
             long ticks = Mode.IsTimed && !isCounted ? Pauses.Elapsed(node->Start, now) : 0;
             long thrown = Thrown.End(tree, node);
+            Allocations.End(tree, node, node, false);
             if (!isCounted)
             {
                 Count(tree, node, ticks, ticks, now, byException, thrown);

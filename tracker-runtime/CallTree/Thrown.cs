@@ -57,7 +57,7 @@ namespace Ilinst
             {
                 Type handlerType = add.GetParameters()[0].ParameterType;
                 exceptionOf = handlerType.GetGenericArguments()[0].GetMethod("get_Exception");
-                MethodInfo note = typeof(Thrown).GetMethod("Note", BindingFlags.NonPublic | BindingFlags.Static);
+                MethodInfo note = typeof(Thrown).GetMethod("OnThrown", BindingFlags.NonPublic | BindingFlags.Static);
                 object[] handler = new object[] { Delegates.Of(handlerType, null, note) };
                 AppDomain domain = AppDomain.CurrentDomain;
                 add.Invoke(domain, handler);
@@ -80,6 +80,13 @@ namespace Ilinst
 
         /// <summary>A handler begins: what the exception has passed was left by it.</summary>
         public static void Catch(IntPtr token, long now)
+        {
+            CallTree* stopped = Allocations.Stop();
+            BeginCatch(token, now);
+            Allocations.Continue(stopped);
+        }
+
+        private static void BeginCatch(IntPtr token, long now)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
@@ -188,13 +195,20 @@ namespace Ilinst
             Statistics.LeaveSlowly((CallNode*)tree->Current);
         }
 
-        private static void Note(object sender, EventArgs e)
+        private static void OnThrown(object sender, EventArgs e)
         {
             CallTree* tree = CallTrees.OfOpenCalls;
             if (tree == null)
             {
                 return;
             }
+            CallTree* stopped = Allocations.Stop();
+            Note(tree, e);
+            Allocations.Continue(stopped);
+        }
+
+        private static void Note(CallTree* tree, EventArgs e)
+        {
             int type = 0;
             long by = 0;
             CallTrees.WithoutProbes(delegate

@@ -119,6 +119,10 @@ namespace Ilinst
         public const int Captured = 128;
         /// <summary>Each block behind the header is compressed as a block of LZ4, with its size before it.</summary>
         public const int Packed = 256;
+        /// <summary>Allocated bytes were counted: each slot of a chunk of nodes has a second slot behind it, with its bytes.</summary>
+        public const int Allocations = 512;
+        /// <summary>Allocated bytes were to be counted, but the runtime cannot count those of a thread.</summary>
+        public const int NoAllocations = 1024;
     }
 
     /// <summary>The clock that times are read from.</summary>
@@ -237,6 +241,8 @@ namespace Ilinst
         public const int StartedAt = 80;
         /// <summary>u64: the managed id of the present thread.</summary>
         public const int ManagedThreadAt = 88;
+        /// <summary>i64: the bytes that its present thread had allocated at its last probe, without the tracker's. With HeaderFlags.ALLOCATIONS only; otherwise the writer's own.</summary>
+        public const int BytesAt = 96;
         /// <summary>i64, in ns: the time that its threads were ready, but waited for a processor; -1 if it is not known.</summary>
         public const int RunDelayAt = 104;
         /// <summary>Numbers that only the writer uses.</summary>
@@ -313,6 +319,19 @@ namespace Ilinst
         public const int WasCounted = 16384;
         /// <summary>The times of a node's few calls.</summary>
         public const int FewCalls = 32768;
+    }
+
+    /// <summary>The slot behind a node or frame, with its allocated bytes. See HeaderFlags.ALLOCATIONS.</summary>
+    internal static partial class AllocationLayout
+    {
+        /// <summary>i64: the bytes of the thread when the open or last call began.</summary>
+        public const int StartAt = 0;
+        /// <summary>i64 of a node: the bytes of ended calls, with callees.</summary>
+        public const int TotalAt = 8;
+        /// <summary>i64 of a node: the part of its total that is not part of its caller's total.</summary>
+        public const int DetachedAt = 16;
+        /// <summary>Numbers that only the writer uses.</summary>
+        public const int OwnAt = 24;
     }
 
     /// <summary>A slot for an open step of an async method.</summary>
@@ -441,6 +460,8 @@ namespace Ilinst
         public const int CountAt = 52;
         /// <summary>The size of an entry: u64 node (in mode count, method id), i64 calls, i64 total, i64 detached.</summary>
         public const int Entry = 32;
+        /// <summary>With HeaderFlags.ALLOCATIONS an entry is larger by i64 bytes, i64 detached bytes.</summary>
+        public const int EntryWithBytes = 48;
         /// <summary>The size of a node's details without buckets: u64 node, i64 exceptions, CPU time, samples, latency, completed, faulted, steps, u64 count of buckets. Buckets are u32 bucket, u32 calls.</summary>
         public const int Details = 72;
     }

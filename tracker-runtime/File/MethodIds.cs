@@ -58,7 +58,7 @@ namespace Ilinst
                 {
                     at = NodeLayout.FirstAt;
                 }
-                for (; at + NodeLayout.Size <= Arena.Used(chunk); at += NodeLayout.Size)
+                for (; at + Allocations.NodeSize <= Arena.Used(chunk); at += Allocations.NodeSize)
                 {
                     CallNode* node = (CallNode*)((byte*)chunk + at);
                     if ((node->Flags & NodeChunk.NoNode) == 0)

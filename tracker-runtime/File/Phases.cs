@@ -95,7 +95,7 @@ namespace Ilinst
                 int count = 0;
                 Arena.ForEach(delegate(ChunkHeader* chunk) { count += Slots(chunk); });
                 long entriesAt = ChunkLayout.Header + (4 + Utf8.Length(name) + 7) / 8 * 8;
-                long size = entriesAt + (long)count * PhaseLayout.Entry;
+                long size = entriesAt + (long)count * EntrySize;
                 byte* phase = Arena.Take(ChunkKind.Phase, (int)((size + HeaderLayout.Block - 1) / HeaderLayout.Block));
                 if (phase == null)
                 {
@@ -105,7 +105,7 @@ namespace Ilinst
                 Dictionary<long, Open> open = new Dictionary<long, Open>();
                 Arena.ForEach(delegate(ChunkHeader* chunk) { FindOpen(chunk, now, open); });
                 long* entry = (long*)(phase + entriesAt);
-                long* end = entry + (long)count * PhaseLayout.Entry / sizeof(long);
+                long* end = entry + (long)count * EntrySize / sizeof(long);
                 // Nodes that were added since it was counted have no calls before this phase.
                 Arena.ForEach(delegate(ChunkHeader* chunk) { entry = WriteEntries(chunk, entry, end, open); });
                 ChunkHeader* details = null;
@@ -113,16 +113,26 @@ namespace Ilinst
                 ChunkHeader* header = (ChunkHeader*)phase;
                 header->Own = now;
                 *(int*)(phase + PhaseLayout.KindAt) = what;
-                *(int*)(phase + PhaseLayout.CountAt) = (int)((entry - (long*)(phase + entriesAt)) * sizeof(long) / PhaseLayout.Entry);
+                *(int*)(phase + PhaseLayout.CountAt) = (int)((entry - (long*)(phase + entriesAt)) * sizeof(long) / EntrySize);
                 System.Threading.Thread.MemoryBarrier();
                 header->Used = (byte*)entry - phase;
             }
         }
 
+        private static int EntrySize
+        {
+            get { return Allocations.AreCounted ? PhaseLayout.EntryWithBytes : PhaseLayout.Entry; }
+        }
+
+        private static CallNode* NodeAt(ChunkHeader* chunk, int index)
+        {
+            return (CallNode*)((byte*)chunk + NodeLayout.FirstAt + (long)index * Allocations.NodeSize);
+        }
+
         private static int Slots(ChunkHeader* chunk)
         {
             long used = Arena.Used(chunk);
-            return chunk->Kind == ChunkKind.Nodes && used > NodeLayout.FirstAt ? (int)(used - NodeLayout.FirstAt) / NodeLayout.Size
+            return chunk->Kind == ChunkKind.Nodes && used > NodeLayout.FirstAt ? (int)(used - NodeLayout.FirstAt) / Allocations.NodeSize
                 : chunk->Kind == ChunkKind.Counters ? (int)(used - ChunkLayout.Header) / CounterLayout.Size : 0;
         }
 
@@ -139,7 +149,7 @@ namespace Ilinst
                     entry += counter[0] != 0 ? 4 : 0;
                     continue;
                 }
-                CallNode* node = (CallNode*)((byte*)chunk + NodeLayout.FirstAt) + i;
+                CallNode* node = NodeAt(chunk, i);
                 if ((node->Flags & NodeChunk.NoNode) == 0 && node->MethodId != 0)
                 {
                     Open more;
@@ -148,7 +158,12 @@ namespace Ilinst
                     entry[1] = node->Calls;
                     entry[2] = node->Total + more.Time;
                     entry[3] = node->Detached + more.Detached;
-                    entry += 4;
+                    if (Allocations.AreCounted)
+                    {
+                        entry[4] = Allocations.Of(node)->Total + more.Bytes;
+                        entry[5] = Allocations.Of(node)->Detached + more.DetachedBytes;
+                    }
+                    entry += EntrySize / sizeof(long);
                 }
             }
             return entry;
@@ -161,7 +176,7 @@ namespace Ilinst
             int slots = chunk->Kind == ChunkKind.Nodes ? Slots(chunk) : 0;
             for (int i = 0; i < slots; i++)
             {
-                CallNode* node = (CallNode*)((byte*)chunk + NodeLayout.FirstAt) + i;
+                CallNode* node = NodeAt(chunk, i);
                 Statistics* statistics = Statistics.Of((CallTree*)chunk->Tree, node);
                 FewCalls* few = (node->Flags & NodeFlags.HasFewCalls) != 0 ? (FewCalls*)node->ColdStats : null;
                 bool isSampled = Mode.Kind == RecordingMode.Sampled;
@@ -233,6 +248,14 @@ namespace Ilinst
                 long time = node->Caller == 0 && !isStep ? 0 : Pauses.Elapsed(isStep ? frame[3] : node->Start, now);
                 more.Time += time;
                 more.Detached += isDetached ? time : 0;
+                if (Allocations.AreCounted)
+                {
+                    // The runtime tells a thread's bytes only to the thread: those since its last probe are not known here.
+                    void* begun = isStep ? (void*)frame : node;
+                    long bytes = node->Caller == 0 && !isStep ? 0 : tree->Bytes - Allocations.Of(begun)->Start;
+                    more.Bytes += bytes;
+                    more.DetachedBytes += isDetached ? bytes : 0;
+                }
                 open[(long)node] = more;
                 node = (CallNode*)(isStep ? previous : node->Caller);
                 frame = isStep ? (long*)frame[4] : frame;
@@ -243,6 +266,8 @@ namespace Ilinst
         {
             public long Time;
             public long Detached;
+            public long Bytes;
+            public long DetachedBytes;
         }
     }
 }

@@ -26,7 +26,8 @@ namespace Ilinst
         public static void Start()
         {
             long nanoseconds = Settings.CountBelow(-1);
-            limit = Mode.Kind != RecordingMode.Exact ? 0 : nanoseconds < 0 ? -1 : nanoseconds * 1e-9 * Clock.Frequency;
+            // The bytes of a call that is only counted would be its caller's.
+            limit = Mode.Kind != RecordingMode.Exact || Allocations.AreCounted ? 0 : nanoseconds < 0 ? -1 : nanoseconds * 1e-9 * Clock.Frequency;
         }
 
         /// <summary>A call has ended, with which a multiple of <see cref="TimedBetween"/> + 1 were timed.</summary>

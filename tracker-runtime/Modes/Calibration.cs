@@ -50,17 +50,18 @@ namespace Ilinst
                 // By such a clock probes take no time. Counted calls have none, and calls of here would be counted.
                 return;
             }
-            long size = sizeof(CallTree) + 4 * sizeof(CallNode) + sizeof(TreeMemory) + 3 * HeaderLayout.Block;
+            int slots = Allocations.SlotsOfNode;
+            long size = sizeof(CallTree) + 4 * Allocations.NodeSize + sizeof(TreeMemory) + 3 * HeaderLayout.Block;
             CallTree* made = (CallTree*)NativeMemory.Zeroed(size);
             if (made == null)
             {
                 return;
             }
             CallNode* root = (CallNode*)(made + 1);
-            CallNode* caller = root + 1;
-            first = caller + 1;
-            second = first + 1;
-            TreeMemory* memory = (TreeMemory*)(second + 1);
+            CallNode* caller = root + slots;
+            first = caller + slots;
+            second = first + slots;
+            TreeMemory* memory = (TreeMemory*)(second + slots);
             made->Root = (long)root;
             made->Current = (long)caller;
             made->Memory = (long)memory;
@@ -134,6 +135,7 @@ namespace Ilinst
             try
             {
                 ProfileInfoTracker.tree = tree;
+                ((TreeMemory*)tree->Memory)->BytesRunSince = *ProfileInfoTracker.recorded;
                 // The first rounds bring the code into the caches.
                 ForgetEvents();
                 point.InTurn(2);
@@ -181,6 +183,7 @@ namespace Ilinst
             try
             {
                 ProfileInfoTracker.tree = tree;
+                ((TreeMemory*)tree->Memory)->BytesRunSince = *ProfileInfoTracker.recorded;
                 for (long begin = Clock.Now(); done == 0 || Clock.Now() - begin < ticks; done++)
                 {
                     ForgetCalls();

@@ -9,6 +9,8 @@ namespace Ilinst
         public const int Counting = 2;
         public const int ByReader = 3;
         public const int Tracing = 4;
+        public const int Allocating = 5;
+        public const int AllocatingAndTracing = 6;
 
         /// <summary>A <see cref="RecordingMode"/>.</summary>
         public static int Kind;
@@ -28,6 +30,7 @@ namespace Ilinst
                 Log.Write("mode exact: a sampler needs threads, which there are none of here");
                 Kind = RecordingMode.Exact;
             }
+            Allocations.Choose();
             int clock = Settings.Clock();
             if (clock != ClockKind.Stopwatch)
             {
@@ -45,6 +48,7 @@ namespace Ilinst
             Statistics.Shift = Statistics.ShiftFor(Clock.Frequency);
             header->HistogramShift = Statistics.Shift;
             header->Mode = Kind;
+            header->Flags |= Allocations.HeaderFlags;
             if (Kind == RecordingMode.Count)
             {
                 Counters.Start();
@@ -62,7 +66,8 @@ namespace Ilinst
                 Events.Start(Settings.TraceSize());
             }
             ProfileInfoTracker.probe = Kind == RecordingMode.Sampled ? Sampling : Kind == RecordingMode.Count ? Counting
-                : Kind == RecordingMode.Trace ? Tracing : Clock.Kind != ClockKind.Stopwatch ? ByReader : ByStopwatch;
+                : Kind == RecordingMode.Trace ? Allocations.AreCounted ? AllocatingAndTracing : Tracing
+                : Allocations.AreCounted ? Allocating : Clock.Kind != ClockKind.Stopwatch ? ByReader : ByStopwatch;
             Calibration.Start();
             Adaptive.Start();
         }

@@ -14,6 +14,7 @@ namespace Ilinst
         private const string ClockVariable = "ILINST_CLOCK";
         private const string TraceSizeVariable = "ILINST_TRACE_SIZE";
         private const string CountBelowVariable = "ILINST_COUNT_BELOW";
+        private const string AllocationsVariable = "ILINST_ALLOCATIONS";
 
         /// <summary>Variables, and behind each the only values that it can have.</summary>
         private static readonly string[][] fixedValues = new string[][]
@@ -22,6 +23,7 @@ namespace Ilinst
             new string[] { ClockVariable, "tsc", "stopwatch", "program" },
             new string[] { StartVariable, "paused" },
             new string[] { WriteVariable, "end" },
+            new string[] { AllocationsVariable, "0", "1" },
         };
 
         /// <summary>Says for people which one is wrong; null if none is.</summary>
@@ -42,7 +44,17 @@ namespace Ilinst
                     return "nothing is recorded: " + words[0] + " is '" + value + "'; the known values are: " + known;
                 }
             }
-            return null;
+            string mode = Text(ModeVariable);
+            return CountsAllocations && (mode == "sampled" || mode == "count")
+                ? "nothing is recorded: " + AllocationsVariable + " needs " + ModeVariable + "=exact (the default) or trace, and not "
+                    + mode + ", which does not see each call begin and end"
+                : null;
+        }
+
+        /// <summary>Whether allocated bytes are to be counted.</summary>
+        public static bool CountsAllocations
+        {
+            get { return Text(AllocationsVariable) == "1"; }
         }
 
         /// <summary>Whether tracking is to begin when it is asked to.</summary>

@@ -8,6 +8,7 @@ namespace Ilinst
     {
         bool IsTimed { get; }
         bool IsTraced { get; }
+        bool CountsBytes { get; }
         long Now();
     }
 
@@ -34,6 +35,7 @@ namespace Ilinst
         {
             public bool IsTimed => true;
             public bool IsTraced => false;
+            public bool CountsBytes => false;
 
             [MethodImpl(Hot)]
             public long Now() => Clock.OfStopwatch();
@@ -43,6 +45,7 @@ namespace Ilinst
         {
             public bool IsTimed => true;
             public bool IsTraced => false;
+            public bool CountsBytes => false;
 
             [MethodImpl(Hot)]
             public long Now() => Clock.Read();
@@ -52,6 +55,7 @@ namespace Ilinst
         {
             public bool IsTimed => true;
             public bool IsTraced => true;
+            public bool CountsBytes => false;
 
             [MethodImpl(Hot)]
             public long Now() => Clock.Now();
@@ -61,9 +65,30 @@ namespace Ilinst
         {
             public bool IsTimed => false;
             public bool IsTraced => false;
+            public bool CountsBytes => false;
 
             [MethodImpl(Hot)]
             public long Now() => 0;
+        }
+
+        public struct Allocating : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => false;
+            public bool CountsBytes => true;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.Now();
+        }
+
+        public struct AllocatingAndTraced : IProbe
+        {
+            public bool IsTimed => true;
+            public bool IsTraced => true;
+            public bool CountsBytes => true;
+
+            [MethodImpl(Hot)]
+            public long Now() => Clock.Now();
         }
 
         [MethodImpl(Apart)]
@@ -104,6 +129,10 @@ namespace Ilinst
                 }
                 caller->Callees = (long)node;
             }
+            if (probe.CountsBytes && !Allocations.Runs(tree))
+            {
+                return OpenCalls.Enter(methodId);
+            }
             long calls = node->Calls + 1;
             node->Calls = calls;
             long now = 0;
@@ -126,6 +155,10 @@ namespace Ilinst
                 StackByte here;
                 here.Value = 0;
                 byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
+                if (probe.CountsBytes)
+                {
+                    Allocations.Of(node)->Start = Allocations.Now(tree);
+                }
                 node->Start = now = probe.Now();
             }
             // Current comes last: a reader of the profile must find the start of each call that it shows.
@@ -164,7 +197,7 @@ namespace Ilinst
                     return;
                 }
                 now = probe.Now();
-                if (node->Start + *ProfileInfoTracker.recorded >= 0)
+                if (node->Start + *ProfileInfoTracker.recorded >= 0 || probe.CountsBytes && !Allocations.Runs(tree))
                 {
                     OpenCalls.Leave(token, now);
                     return;
@@ -177,6 +210,11 @@ namespace Ilinst
                 long ticks = now - node->Start;
                 node->Total += ticks;
                 Statistics.Add(statistics, ticks);
+            }
+            if (probe.CountsBytes)
+            {
+                NodeBytes* bytes = Allocations.Of(node);
+                bytes->Total += Allocations.Now(tree) - bytes->Start;
             }
             tree->Current = node->Caller;
             if (probe.IsTraced)
@@ -193,11 +231,13 @@ namespace Ilinst
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static void Rest(CallTree* tree, CallNode* node)
         {
+            CallTree* stopped = Allocations.Stop();
             Adaptive.Look(tree, node);
             if ((node->Leaves & Calibration.CallsBetween) == 0)
             {
                 Calibration.Among(tree);
             }
+            Allocations.Continue(stopped);
         }
     }
 }

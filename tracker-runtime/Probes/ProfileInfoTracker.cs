@@ -48,7 +48,10 @@ namespace Ilinst
             {
                 return Probes.Enter<Probes.Sampled>(methodId);
             }
-            return probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId) : Probes.EnterApart<Probes.Traced>(methodId);
+            return probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId)
+                : probe == Mode.Tracing ? Probes.EnterApart<Probes.Traced>(methodId)
+                : probe == Mode.Allocating ? Probes.EnterApart<Probes.Allocating>(methodId)
+                : Probes.EnterApart<Probes.AllocatingAndTraced>(methodId);
         }
 
         /// <summary>
@@ -89,9 +92,17 @@ namespace Ilinst
             {
                 Probes.LeaveApart<Probes.ByStopwatch>(token);
             }
-            else
+            else if (probe == Mode.Tracing)
             {
                 Probes.LeaveApart<Probes.Traced>(token);
+            }
+            else if (probe == Mode.Allocating)
+            {
+                Probes.LeaveApart<Probes.Allocating>(token);
+            }
+            else
+            {
+                Probes.LeaveApart<Probes.AllocatingAndTraced>(token);
             }
         }
 

@@ -181,6 +181,7 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
 fn value_types(profile: &Profile) -> Vec<ValueType> {
     let unit = |sample_type: &SampleType| match sample_type.unit {
         profile::model::Unit::Count => "count",
+        profile::model::Unit::Bytes => "bytes",
         profile::model::Unit::Ticks | profile::model::Unit::Nanoseconds => "nanoseconds",
     };
     profile.sample_types.iter().map(|sample_type| ValueType { name: sample_type.name, unit: unit(sample_type) }).collect()

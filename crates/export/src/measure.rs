@@ -20,11 +20,14 @@ pub enum Measure {
     Exceptions,
     /// Number of samples.
     Samples,
+    /// Bytes that were allocated.
+    Bytes,
 }
 
 impl Measure {
     /// All measures.
-    pub const ALL: [Self; 6] = [Self::Calls, Self::SelfTime, Self::Waiting, Self::Cpu, Self::Exceptions, Self::Samples];
+    pub const ALL: [Self; 7] =
+        [Self::Calls, Self::SelfTime, Self::Waiting, Self::Cpu, Self::Exceptions, Self::Samples, Self::Bytes];
 
     /// Returns the name of the measure.
     pub fn name(self) -> &'static str {
@@ -35,6 +38,7 @@ impl Measure {
             Self::Cpu => "cpu",
             Self::Exceptions => "exceptions",
             Self::Samples => "samples",
+            Self::Bytes => "bytes",
         }
     }
 
@@ -53,7 +57,16 @@ impl Measure {
         }
     }
 
-    /// Returns whether the measure is a time in nanoseconds; otherwise it is a count.
+    /// Returns the name and the unit that pprof has for the measure.
+    pub(crate) fn in_pprof(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Bytes => ("alloc_space", "bytes"),
+            _ if self.is_time() => (self.name(), "nanoseconds"),
+            _ => (self.name(), "count"),
+        }
+    }
+
+    /// Returns whether the measure is a time in nanoseconds.
     pub fn is_time(self) -> bool {
         matches!(self, Self::SelfTime | Self::Waiting | Self::Cpu)
     }
@@ -67,6 +80,7 @@ impl Measure {
             Self::Cpu => profile.sum(SampleType::CPU) > 0,
             Self::Exceptions => profile.sum(SampleType::EXCEPTIONS) > 0,
             Self::Samples => profile.mode.has_samples(),
+            Self::Bytes => profile.has(SampleType::ALLOCATED),
         }
     }
 
@@ -84,6 +98,7 @@ impl Measure {
             Self::Cpu => list(SampleType::CPU),
             Self::Exceptions => list(SampleType::EXCEPTIONS),
             Self::Samples => list(SampleType::SAMPLES),
+            Self::Bytes => list(SampleType::ALLOCATED),
             Self::SelfTime => {
                 let others = list(SampleType::WAITING).into_iter().zip(list(SampleType::PROBES));
                 let wall = list(SampleType::WALL).into_iter();
@@ -99,7 +114,7 @@ pub(crate) fn in_nanoseconds(profile: &Profile, tree: &CallTree, sample_type: Sa
     let flat = profile.flat(tree, sample_type);
     let mut values = match sample_type.unit {
         Unit::Ticks => flat.iter().map(|ticks| nanoseconds(profile, *ticks)).collect(),
-        Unit::Count | Unit::Nanoseconds => flat.to_vec(),
+        Unit::Count | Unit::Nanoseconds | Unit::Bytes => flat.to_vec(),
     };
     values.resize(tree.nodes.len(), 0);
     values

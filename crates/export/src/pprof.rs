@@ -37,8 +37,8 @@ pub(crate) fn write(export: &Export<'_>, out: &mut impl Write) -> Result<(), Err
         ..Profile::default()
     };
     for measure in &measures {
-        let unit = if measure.is_time() { "nanoseconds" } else { "count" };
-        head.sample_type.push(ValueType { r#type: strings.index(measure.name()), unit: strings.index(unit) });
+        let (name, unit) = measure.in_pprof();
+        head.sample_type.push(ValueType { r#type: strings.index(name), unit: strings.index(unit) });
     }
     let shown = [Measure::SelfTime, Measure::Cpu].into_iter().find(|measure| measures.contains(measure));
     head.default_sample_type = strings.index(shown.unwrap_or(Measure::Calls).name());

@@ -149,7 +149,10 @@ impl Paths {
 
     fn profile(self) -> Profile {
         use SampleType as S;
-        let [calls, own, waiting, cpu, exceptions, samples] = self.values;
+        let [calls, own, waiting, cpu, exceptions, samples, bytes] = self.values;
+        let has_bytes = bytes.iter().any(|bytes| *bytes != 0);
+        let mut sample_types = vec![S::CALLS, S::WALL, S::WAITING, S::CPU, S::EXCEPTIONS, S::SAMPLES];
+        sample_types.extend(has_bytes.then_some(S::ALLOCATED));
         let wall: Vec<i64> = own.iter().zip(&waiting).map(|(own, waiting)| own.saturating_add(*waiting)).collect();
         let duration = wall.iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
         let tree = CallTree {
@@ -157,13 +160,13 @@ impl Paths {
             threads: 1,
             notes: vec![Notes::default(); self.nodes.len()],
             nodes: self.nodes,
-            values: vec![calls, wall, waiting, cpu, exceptions, samples],
+            values: [calls, wall, waiting, cpu, exceptions, samples].into_iter().chain(has_bytes.then_some(bytes)).collect(),
             ..CallTree::default()
         };
         Profile {
             duration,
             last_seen: duration,
-            sample_types: vec![S::CALLS, S::WALL, S::WAITING, S::CPU, S::EXCEPTIONS, S::SAMPLES],
+            sample_types,
             functions: self.functions,
             trees: vec![tree],
             ..Profile::default()

@@ -56,7 +56,7 @@ pub fn date(profile: &Profile) -> String {
 }
 
 /// The metrics of each row.
-pub(crate) const METRICS: [&str; 11] = [
+pub(crate) const METRICS: [&str; 13] = [
     "calls",
     "self_ns",
     "total_ns",
@@ -68,6 +68,8 @@ pub(crate) const METRICS: [&str; 11] = [
     "latency_ns",
     "completed",
     "faulted",
+    "bytes",
+    "total_bytes",
 ];
 
 /// A row: a path of a thread.
@@ -112,22 +114,35 @@ struct Metrics {
     calls: Vec<i64>,
     own: Vec<i64>,
     waiting: Vec<i64>,
+    bytes: Vec<i64>,
     /// Metrics that are not known by phase.
     others: [Vec<i64>; 6],
 }
 
 impl Metrics {
     fn new(profile: &Profile, tree: &CallTree) -> Self {
-        let [calls, own, waiting, cpu, exceptions, samples] =
-            [Measure::Calls, Measure::SelfTime, Measure::Waiting, Measure::Cpu, Measure::Exceptions, Measure::Samples]
-                .map(|measure| measure.values(profile, tree));
+        let [calls, own, waiting, cpu, exceptions, samples, bytes] = [
+            Measure::Calls,
+            Measure::SelfTime,
+            Measure::Waiting,
+            Measure::Cpu,
+            Measure::Exceptions,
+            Measure::Samples,
+            Measure::Bytes,
+        ]
+        .map(|measure| measure.values(profile, tree));
         let [latency, completed, faulted] =
             [SampleType::LATENCY, SampleType::COMPLETED, SampleType::FAULTED].map(|one| in_nanoseconds(profile, tree, one));
-        Self { calls, own, waiting, others: [cpu, exceptions, samples, latency, completed, faulted] }
+        Self { calls, own, waiting, bytes, others: [cpu, exceptions, samples, latency, completed, faulted] }
     }
 
     fn subtract(&mut self, part: &Self) {
-        let lists = [(&mut self.calls, &part.calls), (&mut self.own, &part.own), (&mut self.waiting, &part.waiting)];
+        let lists = [
+            (&mut self.calls, &part.calls),
+            (&mut self.own, &part.own),
+            (&mut self.waiting, &part.waiting),
+            (&mut self.bytes, &part.bytes),
+        ];
         for (values, part) in lists {
             for (value, part) in values.iter_mut().zip(part) {
                 *value = value.saturating_sub(*part).max(0);
@@ -143,7 +158,8 @@ impl Metrics {
         phase: &str,
         give: &mut impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (totals, total_waiting) = (cumulative(tree, &self.own), cumulative(tree, &self.waiting));
+        let [totals, total_waiting, total_bytes] =
+            [&self.own, &self.waiting, &self.bytes].map(|values| cumulative(tree, values));
         let at = |values: &[i64], node: usize| values.get(node).copied().unwrap_or_default();
         // The number of times each function is on the current path.
         let mut on_path = vec![0_u32; profile.functions.len()];
@@ -173,6 +189,8 @@ impl Metrics {
                 latency,
                 completed,
                 faulted,
+                at(&self.bytes, node),
+                outermost * at(&total_bytes, node),
             ];
             if metrics.iter().any(|metric| *metric != 0) {
                 let is_async = tree.notes.get(node).is_some_and(|notes| notes.is_async);

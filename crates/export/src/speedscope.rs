@@ -110,7 +110,11 @@ fn timeline<'p>(profile: &Profile, tree: Tree<'p>, measure: Measure, name: Strin
     let own = measure.values(profile, tree.get());
     let all = cumulative(tree.get(), &own);
     let end_value = own.iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
-    let unit = if measure.is_time() { "nanoseconds" } else { "none" };
+    let unit = match measure {
+        Measure::Bytes => "bytes",
+        _ if measure.is_time() => "nanoseconds",
+        _ => "none",
+    };
     Timeline { kind: "evented", name, unit, start_value: 0, end_value, events: Events { tree, own, all } }
 }
 

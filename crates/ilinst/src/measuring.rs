@@ -20,6 +20,10 @@ pub(crate) struct MeasuringArgs {
     /// Time each call; by default, calls shorter than a probe are no longer timed after some thousand calls, only counted
     #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
     exact: bool,
+
+    /// Also count the bytes that methods allocate, exactly; each call is timed, and probes take longer
+    #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
+    allocations: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -73,6 +77,9 @@ impl MeasuringArgs {
         }
         if self.exact {
             program.env("ILINST_COUNT_BELOW", "0");
+        }
+        if self.allocations {
+            program.env("ILINST_ALLOCATIONS", "1");
         }
     }
 }

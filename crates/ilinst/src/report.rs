@@ -306,7 +306,7 @@ impl ShownArgs {
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
         if matches!(view, View::Methods(_)) {
             say_unknown(self.sort.metric(), |metric| {
-                metric.is_of(profile.mode) && profile.rows(self.sort).iter().any(|row| metric.value(row).is_some())
+                metric.is_of(profile) && profile.rows(self.sort).iter().any(|row| metric.value(row).is_some())
             });
         }
         out.write_all((phase + &head(profile) + &view.text(profile, count, &text)).as_bytes())?;

@@ -1,15 +1,7 @@
 //! Numbers as people read them, and names as they mistype them.
 
 pub(crate) use ildiff::words::count;
-
-/// A size in bytes: `812 B`, `6.5 KiB`, `14.2 MiB`.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    }
-}
+pub(crate) use report::size;
 
 /// The name that is most like what was written, if one is.
 pub(crate) fn nearest<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
@@ -31,10 +23,5 @@ mod tests {
     fn percents_are_numbers_that_can_be_compared_with() {
         assert_eq!(["0.1", "250"].map(super::percent), [Ok(0.1), Ok(250.0)]);
         assert!(["NaN", "inf", "-1", "1e999", "x", ""].iter().all(|text| super::percent(text).is_err()));
-    }
-
-    #[test]
-    fn sizes() {
-        assert_eq!([812, 6656, 14_889_779].map(super::size), ["812 B", "6.5 KiB", "14.2 MiB"]);
     }
 }

@@ -121,6 +121,8 @@ layout! {
         COUNT_AT: usize = 52;
         /// The size of an entry: u64 node (in mode count, method id), i64 calls, i64 total, i64 detached.
         ENTRY: usize = 32;
+        /// With HeaderFlags.ALLOCATIONS an entry is larger by i64 bytes, i64 detached bytes.
+        ENTRY_WITH_BYTES: usize = 48;
         /// The size of a node's details without buckets: u64 node, i64 exceptions, CPU time, samples, latency, completed, faulted,
         /// steps, u64 count of buckets. Buckets are u32 bucket, u32 calls.
         DETAILS: usize = 72;

@@ -22,6 +22,7 @@ const DECLARATIONS: [Declaration; 30] = [
     trees::tree::DECLARATION,
     trees::node::DECLARATION,
     NodeFlags::DECLARATION,
+    trees::allocations::DECLARATION,
     trees::frame::DECLARATION,
     trees::async_record::DECLARATION,
     trees::few_calls::DECLARATION,

@@ -119,6 +119,10 @@ flags! {
         CAPTURED = 128,
         /// Each block behind the header is compressed as a block of LZ4, with its size before it.
         PACKED = 256,
+        /// Allocated bytes were counted: each slot of a chunk of nodes has a second slot behind it, with its bytes.
+        ALLOCATIONS = 512,
+        /// Allocated bytes were to be counted, but the runtime cannot count those of a thread.
+        NO_ALLOCATIONS = 1024,
     }
 }
 

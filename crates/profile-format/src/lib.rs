@@ -16,4 +16,4 @@ pub use captured::{
 pub use chunks::{ChunkKind, NameKind, PhaseKind, chunk, counter, event, lines, merged, names, phase};
 pub use csharp::csharp;
 pub use first_block::{ClockKind, Command, HeaderFlags, RecordingMode, control, header};
-pub use trees::{NodeFlags, async_record, bucket, few_calls, frame, node, statistics, tree};
+pub use trees::{NodeFlags, allocations, async_record, bucket, few_calls, frame, node, statistics, tree};

@@ -29,6 +29,9 @@ layout! {
         STARTED_AT: usize = 80;
         /// u64: the managed id of the present thread.
         MANAGED_THREAD_AT: usize = 88;
+        /// i64: the bytes that its present thread had allocated at its last probe, without the tracker's. With
+        /// HeaderFlags.ALLOCATIONS only; otherwise the writer's own.
+        BYTES_AT: usize = 96;
         /// i64, in ns: the time that its threads were ready, but waited for a processor; -1 if it is not known.
         RUN_DELAY_AT: usize = 104;
         /// Numbers that only the writer uses.
@@ -81,6 +84,20 @@ layout! {
         SIZE: usize = 128;
         /// The offset of the first slot in a chunk.
         FIRST_AT: usize = chunk::HEADER + tree::SIZE;
+    }
+}
+
+layout! {
+    /// The slot behind a node or frame, with its allocated bytes. See HeaderFlags.ALLOCATIONS.
+    allocations: "AllocationLayout" {
+        /// i64: the bytes of the thread when the open or last call began.
+        START_AT: usize = 0;
+        /// i64 of a node: the bytes of ended calls, with callees.
+        TOTAL_AT: usize = 8;
+        /// i64 of a node: the part of its total that is not part of its caller's total.
+        DETACHED_AT: usize = 16;
+        /// Numbers that only the writer uses.
+        OWN_AT: usize = 24;
     }
 }
 

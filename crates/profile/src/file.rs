@@ -22,7 +22,7 @@ pub(crate) use header::{Header, MergedHeader, Timebase, set_running};
 pub(crate) use lines::write_lines;
 pub(crate) use merged::{MethodStatistics, PathHead, write_paths, write_statistics};
 pub(crate) use names::{NameRecord, Names, write_names};
-pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, TreeHeader};
+pub(crate) use nodes::{AsyncRecord, NodeChunk, RawNode, Slot, Spent, TreeHeader};
 pub use packing::unpacked;
 pub(crate) use phases::PhaseKind;
 pub(crate) use records::Records;

@@ -55,6 +55,9 @@ struct Part {
     end: Option<End>,
     disk_was_full: bool,
     has_captured_calls: bool,
+    /// Whether a profile has no allocated bytes: then their sum is not known.
+    has_unknown_bytes: bool,
+    lacks_allocations: bool,
     paused: i64,
     start_time: Option<u64>,
     max_nodes: u32,
@@ -161,6 +164,8 @@ impl Part {
         self.end = worse(self.end, Some(profile.end));
         self.disk_was_full |= profile.disk_was_full;
         self.has_captured_calls |= profile.has_captured_calls;
+        self.has_unknown_bytes |= !profile.has(SampleType::ALLOCATED);
+        self.lacks_allocations |= profile.lacks_allocations;
         self.max_nodes = self.max_nodes.max(profile.max_nodes);
         self.start_time = Some(self.start_time.map_or(profile.start_time, |time| time.min(profile.start_time)));
         self.paused = self.paused.wrapping_add(clock.ticks(profile.paused));
@@ -198,7 +203,7 @@ impl Part {
     }
 
     fn add_span(&mut self, phase: Option<&String>, profile: &Profile, mode: Mode, clock: Conversion) {
-        let kinds = sample_types(mode);
+        let kinds = sample_types(mode, true);
         let span = self.spans.entry(phase.cloned()).or_default();
         span.duration = span.duration.wrapping_add(clock.ticks(profile.duration));
         for (function, statistics) in profile.functions.iter().zip(&profile.statistics) {
@@ -220,6 +225,8 @@ impl Part {
         self.end = worse(self.end, other.end);
         self.disk_was_full |= other.disk_was_full;
         self.has_captured_calls |= other.has_captured_calls;
+        self.has_unknown_bytes |= other.has_unknown_bytes;
+        self.lacks_allocations |= other.lacks_allocations;
         self.max_nodes = self.max_nodes.max(other.max_nodes);
         self.start_time = self.start_time.into_iter().chain(other.start_time).min();
         self.paused = self.paused.wrapping_add(clock.ticks(other.paused));
@@ -229,7 +236,7 @@ impl Part {
         self.add_lines(&other.lines);
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
-        let kinds = sample_types(mode);
+        let kinds = sample_types(mode, true);
         for (phase, span) in &other.spans {
             let own = self.spans.entry(phase.clone()).or_default();
             for (id, statistics) in &span.statistics {
@@ -247,6 +254,7 @@ impl Part {
         let [probe_inside, probe_outside, counting, counting_leave, clock_step] =
             self.costs.map(|sum| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12);
         let whole = self.spans.get(&None);
+        let has_allocations = self.processes > 0 && !self.has_unknown_bytes && mode != Mode::Count;
         let header = MergedHeader {
             program: &summary(&self.programs),
             runtime: &summary(&self.runtimes),
@@ -256,6 +264,8 @@ impl Part {
             mode,
             disk_was_full: self.disk_was_full,
             has_captured_calls: self.has_captured_calls,
+            has_allocations,
+            lacks_allocations: self.lacks_allocations,
             duration: whole.map_or(0, |span| span.duration),
             paused: self.paused,
             start_time: self.start_time.unwrap_or_default(),
@@ -273,11 +283,11 @@ impl Part {
         self.write_names(out)?;
         file::write_lines(out, &self.lines)?;
         let mut number = 0;
-        let values = sample_types(mode).len();
+        let (values, written) = (sample_types(mode, true).len(), sample_types(mode, has_allocations).len());
         for (phase, span) in self.spans.values().enumerate() {
             for tree in span.trees.values() {
                 number += 1;
-                tree.write(number, phase as u32, span.duration, values, out)?;
+                tree.write(number, phase as u32, span.duration, (values, written), out)?;
             }
         }
         let numbers: HashMap<&str, u32> = self.numbered_exceptions().map(|(number, name)| (name, number)).collect();
@@ -380,8 +390,16 @@ impl Tree {
         place
     }
 
-    /// Writes the tree in a canonical order: by depth, and callees by their methods' ids.
-    fn write(&self, number: u64, phase: u32, duration: i64, values: usize, out: &mut impl Write) -> io::Result<()> {
+    /// Writes the tree in a canonical order: by depth, and callees by their methods' ids. Of the values of each node, the first
+    /// are written.
+    fn write(
+        &self,
+        number: u64,
+        phase: u32,
+        duration: i64,
+        (values, written): (usize, usize),
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         let node = |place: u32| self.nodes.get(place as usize).copied().unwrap_or_default();
         // The sort puts callees of one caller side by side.
@@ -404,10 +422,10 @@ impl Tree {
         let head = PathHead { tree: number, threads, lost_calls, bad_tokens, cpu_ns: self.cpu_ns.flatten(), duration, phase };
         let paths = sorted.iter().map(|(place, caller)| {
             let start = *place as usize * values;
-            let of_node = self.values.get(start..start + values).unwrap_or_default();
+            let of_node = self.values.get(start..start + written).unwrap_or_default();
             (node(*place).1, *caller, self.notes.get(*place as usize).copied().unwrap_or_default(), of_node)
         });
-        file::write_paths(out, &head, values, paths)
+        file::write_paths(out, &head, written, paths)
     }
 }
 

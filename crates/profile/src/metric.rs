@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
-use crate::{model::Mode, row::Row};
+use crate::{
+    model::{Mode, Profile, SampleType},
+    row::Row,
+};
 
 macro_rules! metrics {
     ($(#[doc = $doc:literal] $(#[$default:meta])? $variant:ident = $name:literal, $unit:ident, $fold:expr, $value:expr;)*) => {
@@ -80,6 +83,10 @@ metrics! {
     Exceptions = "exceptions", Count, |one, other| one + other, |row| Some(row.exceptions as f64);
     /// CPU time, if the profile has CPU samples.
     Cpu = "cpu", Milliseconds, |one, other| one + other, |row| row.cpu_ms;
+    /// Bytes that the method alone allocated, of runs with --allocations.
+    Bytes = "bytes", Bytes, |one, other| one + other, |row| row.self_bytes.map(|bytes| bytes as f64);
+    /// Bytes that the method and its callees allocated.
+    TotalBytes = "total-bytes", Bytes, |one, other| one + other, |row| row.total_bytes.map(|bytes| bytes as f64);
 }
 
 /// The unit of a metric.
@@ -89,6 +96,8 @@ pub enum MetricUnit {
     Milliseconds,
     /// Number.
     Count,
+    /// Bytes.
+    Bytes,
 }
 
 impl Metric {
@@ -102,18 +111,26 @@ impl Metric {
                 "probes count and time calls; --sample does not count them, and ILINST_MODE=count does not time them"
             }
             Self::P95 | Self::Max => "single calls are timed by ILINST_MODE=exact, the default, and trace",
+            Self::Bytes | Self::TotalBytes => "--allocations counts the bytes that methods allocate (`ilinst run --allocations`)",
             Self::Cpu => "a sampler measures the CPU time of methods (--sample, or ILINST_MODE=sampled)",
         }
     }
 
-    /// Returns whether a profile of a mode can have the metric.
-    pub fn is_of(self, mode: Mode) -> bool {
+    /// Returns whether the metric adds up over calls: a method without calls has 0.
+    pub fn is_sum(self) -> bool {
+        !matches!(self, Self::Average | Self::P95 | Self::Max | Self::Cpu)
+    }
+
+    /// Returns whether a profile can have the metric.
+    pub fn is_of(self, profile: &Profile) -> bool {
+        let mode = profile.mode;
         match self {
             Self::SelfTime | Self::Total => mode.has_times(),
             Self::Waiting => mode.has_times() && mode != Mode::Cpu,
             Self::Calls | Self::Exceptions => mode.has_calls(),
             Self::Average | Self::P95 | Self::Max => mode.has_times() && mode.has_calls(),
             Self::Cpu => mode.has_samples(),
+            Self::Bytes | Self::TotalBytes => profile.has(SampleType::ALLOCATED),
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct Profile {
     pub disk_was_full: bool,
     /// Whether single calls were captured. Capturing takes time that is not part of the measured overhead of probes.
     pub has_captured_calls: bool,
+    /// Whether allocated bytes were to be counted, but the runtime cannot count those of a thread.
+    pub lacks_allocations: bool,
     /// CPU time of the process, in ns; `None` if it is not known.
     pub cpu_ns: Option<i64>,
     /// The overhead of a probe.
@@ -103,6 +105,7 @@ impl Default for Profile {
             is_paused: false,
             disk_was_full: false,
             has_captured_calls: false,
+            lacks_allocations: false,
             cpu_ns: None,
             probe_cost: ProbeCost::default(),
             sample_losses: SampleLosses::default(),
@@ -204,11 +207,13 @@ pub enum Unit {
     Ticks,
     /// Billionths of a second.
     Nanoseconds,
+    /// Bytes.
+    Bytes,
 }
 
 impl SampleType {
     /// All sample types: those of a call tree.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::CALLS,
         Self::LEAVES,
         Self::OPEN,
@@ -224,6 +229,7 @@ impl SampleType {
         Self::SAMPLES,
         Self::COUNTED,
         Self::UNCERTAINTY,
+        Self::ALLOCATED,
     ];
     /// Possible error of a path's own time: the variation of its probes' overhead between places.
     pub const UNCERTAINTY: Self = Self { name: "uncertainty", unit: Unit::Ticks };
@@ -255,6 +261,8 @@ impl SampleType {
     pub const SAMPLES: Self = Self { name: "samples", unit: Unit::Count };
     /// Number of calls that were counted, but not timed: their time is part of their callers'.
     pub const COUNTED: Self = Self { name: "counted", unit: Unit::Count };
+    /// Bytes that were allocated. Only runs with `--allocations` have it.
+    pub const ALLOCATED: Self = Self { name: "alloc_space", unit: Unit::Bytes };
 }
 
 /// An instrumented module.

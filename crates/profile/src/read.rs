@@ -80,7 +80,7 @@ impl Profile {
         let (header, names) = (&records.header, &records.names);
         let mut functions = Functions::new(names);
         let is_whole = span.is_whole() && merged_phase == 0;
-        let sample_types = sample_types(header.mode);
+        let sample_types = sample_types(header.mode, header.has_allocations);
         let mut trees = if header.is_merged {
             let merged = Merged::read(records, merged_phase, sample_types.len(), &mut functions);
             let Merged { list, statistics, exception_types, duration } = merged;
@@ -124,6 +124,7 @@ impl Profile {
             is_paused: header.is_paused,
             disk_was_full: header.disk_was_full,
             has_captured_calls: header.has_captured_calls,
+            lacks_allocations: header.lacks_allocations,
             cpu_ns: header.cpu_ns.filter(|_| is_whole),
             probe_cost: ProbeCost {
                 inside: header.probe_inside,
@@ -152,10 +153,11 @@ impl Profile {
 }
 
 /// Returns the sample types, in the order of the lists that [`Trees`] creates.
-pub(crate) fn sample_types(mode: Mode) -> &'static [SampleType] {
+pub(crate) fn sample_types(mode: Mode, has_allocations: bool) -> &'static [SampleType] {
     match mode {
         Mode::Count => &[SampleType::CALLS],
-        _ => &SampleType::ALL,
+        // Allocated bytes come last.
+        _ => SampleType::ALL.get(..SampleType::ALL.len() - usize::from(!has_allocations)).unwrap_or_default(),
     }
 }
 

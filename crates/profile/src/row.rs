@@ -92,6 +92,10 @@ pub struct Row<'p> {
     pub cpu_ms: Option<f64>,
     /// Number of samples.
     pub samples: Option<u64>,
+    /// Bytes that the function alone allocated; `None` if they were not counted.
+    pub self_bytes: Option<u64>,
+    /// Bytes that the function and its callees allocated.
+    pub total_bytes: Option<u64>,
     /// Whether more than half of the measured time was overhead of probes.
     pub mostly_probe: bool,
     /// Number of calls that were counted, but not timed, as they take less time than a probe. Their time is part of their callers'.

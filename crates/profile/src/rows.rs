@@ -25,7 +25,7 @@ impl Profile {
         let sums = Sums::new(self);
         let names = self.display_names();
         let rows = names.into_iter().enumerate().map(|(index, name)| self.row(index, name, &sums));
-        let mut rows: Vec<Row<'_>> = rows.filter(|row| row.calls > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
+        let mut rows: Vec<Row<'_>> = rows.filter(|row| row.calls > 0 || row.self_bytes > Some(0) || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
         rank(&mut rows, sort);
         rows
     }
@@ -94,6 +94,8 @@ impl Profile {
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),
             samples: self.mode.has_samples().then(|| at(&sums.samples) as u64),
+            self_bytes: sums.own_bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
+            total_bytes: sums.bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
             mostly_probe: own_probes > own || probes > total,
             counted: counted as u64,
         }
@@ -132,6 +134,10 @@ struct Sums {
     steps: Vec<i64>,
     cpu: Vec<i64>,
     samples: Vec<i64>,
+    /// Allocated bytes; empty if they were not counted.
+    own_bytes: Vec<i64>,
+    /// With callees.
+    bytes: Vec<i64>,
     /// Calls that were not timed.
     counted: Vec<i64>,
     notes: Vec<Notes>,
@@ -151,6 +157,7 @@ impl Sums {
             let values = wall.iter().zip(waiting).zip(probes);
             values.map(|((wall, waiting), probes)| running(*wall, *waiting, *probes)).collect()
         };
+        let counts_bytes = profile.has(S::ALLOCATED);
         let mut notes = vec![Notes::default(); profile.functions.len()];
         for tree in &profile.trees {
             for (node, of_node) in tree.nodes.iter().zip(&tree.notes) {
@@ -176,6 +183,8 @@ impl Sums {
             steps: flat(S::STEPS),
             cpu: flat(S::CPU),
             samples: flat(S::SAMPLES),
+            own_bytes: if counts_bytes { flat(S::ALLOCATED) } else { Vec::new() },
+            bytes: if counts_bytes { profile.cumulative_by_function(S::ALLOCATED) } else { Vec::new() },
             notes,
             running: profile.running(),
         }

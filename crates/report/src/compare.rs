@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use names::Visible;
 use profile::{
-    compare::{ALPHA, Change, Comparison, LEAST_SHARE, MethodChange, Metric, MetricUnit, Test, Verdict},
+    compare::{ALPHA, Change, Comparison, LEAST_SHARE, MethodChange, Metric, MetricUnit, Test, Verdict, unit_of_program},
     counted,
 };
 
@@ -20,7 +20,10 @@ pub fn text(comparison: &Comparison, limit: usize) -> String {
         let _ = writeln!(text, "note: {note}");
     }
     for (name, change) in &comparison.program {
-        let _ = writeln!(text, "{name:>8}: {:.1} -> {:.1} ms, {}", change.base, change.new, Percent(change));
+        let [base, new] = [change.base, change.new].map(|value| of_program(name, value));
+        // The unit of times stands once.
+        let base = base.strip_suffix(" ms").unwrap_or(&base);
+        let _ = writeln!(text, "{name:>8}: {base} -> {new}, {}", Percent(change));
     }
     for (verdict, title) in SHOWN {
         let methods: Vec<&MethodChange> = comparison.methods_with(verdict).collect();
@@ -48,7 +51,8 @@ pub fn markdown(comparison: &Comparison, limit: usize) -> String {
     let mut text = format!("**{}**\n\n", summary(comparison));
     text.push_str("| | base | new | change |\n|---|---:|---:|---:|\n");
     for (name, change) in &comparison.program {
-        let _ = writeln!(text, "| {name} | {:.1} ms | {:.1} ms | {} |", change.base, change.new, Percent(change));
+        let [base, new] = [change.base, change.new].map(|value| of_program(name, value));
+        let _ = writeln!(text, "| {name} | {base} | {new} | {} |", Percent(change));
     }
     for (verdict, title) in SHOWN {
         let methods: Vec<&MethodChange> = comparison.methods_with(verdict).collect();
@@ -88,8 +92,21 @@ fn summary(comparison: &Comparison) -> String {
 }
 
 fn shown(comparison: &Comparison, value: f64) -> String {
-    let is_count = Metric::ALL.iter().any(|metric| metric.name() == comparison.by && metric.unit() == MetricUnit::Count);
-    if is_count { format!("{value}") } else { format!("{value:.3} ms") }
+    let by = Metric::ALL.iter().find(|metric| metric.name() == comparison.by);
+    match by.map_or(MetricUnit::Milliseconds, |metric| metric.unit()) {
+        MetricUnit::Milliseconds => format!("{value:.3} ms"),
+        MetricUnit::Count => format!("{value}"),
+        MetricUnit::Bytes => format!("{value} B"),
+    }
+}
+
+/// Returns a number of the whole program with its unit.
+fn of_program(name: &str, value: f64) -> String {
+    match unit_of_program(name) {
+        MetricUnit::Milliseconds => format!("{value:.1} ms"),
+        MetricUnit::Count => format!("{value}"),
+        MetricUnit::Bytes => format!("{value} B"),
+    }
 }
 
 /// Describes the test in a sentence.

@@ -16,4 +16,4 @@ pub mod views;
 
 pub use json::{Document, document};
 pub use limits::{Losses, limits, losses, missing_names};
-pub use text::{Column, TextOptions, head};
+pub use text::{Column, TextOptions, head, size};

@@ -166,6 +166,19 @@ pub fn limits(profile: &Profile) -> Vec<String> {
     if profile.has_captured_calls && profile.mode != Mode::Count {
         limits.push("times include the cost of recording values (--capture)".into());
     }
+    if profile.has(SampleType::ALLOCATED) {
+        limits.push(
+            "each probe also read the bytes that its thread had allocated (--allocations), which is part of the measuring overhead"
+                .into(),
+        );
+    }
+    if profile.lacks_allocations {
+        limits.push(
+            "allocated bytes were not counted (--allocations): this runtime cannot count those of a thread; .NET Core 2.1, .NET \
+             Framework 4.8 and Mono 6 can"
+                .into(),
+        );
+    }
     let running = profile.running();
     let cpu = profile.cpu_ns.filter(|_| profile.mode.has_calls());
     if let Some(cpu) = cpu.filter(|cpu| *cpu > 0 && profile.milliseconds(running) * 1e6 > MUCH_LONGER * *cpu as f64) {

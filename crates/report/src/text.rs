@@ -8,4 +8,4 @@ mod options;
 mod tree;
 mod view;
 
-pub use self::{columns::Column, head::head, options::TextOptions};
+pub use self::{bar::size, columns::Column, head::head, options::TextOptions};

@@ -5,13 +5,13 @@
 //! and        := not ("and" not)*
 //! not        := "not" not | "(" or ")" | "slower" | "faster" | "new" | "gone" | "method" "~" text | column op number
 //! column     := ["program."] name        op := ">" | ">=" | "<" | "<=" | "=" | "!="
-//! number     := ["+" | "-"] digits ["." digits] ["%" | "ns" | "us" | "ms" | "s"]
+//! number     := ["+" | "-"] digits ["." digits] ["%" | "ns" | "us" | "ms" | "s" | "B" | "KiB" | "MiB"]
 //! ```
 
 use std::{fmt, str::FromStr};
 
 use names::Visible;
-use profile::compare::{Change, Comparison, MethodChange, Metric, MetricUnit, Verdict};
+use profile::compare::{Change, Comparison, MethodChange, Metric, MetricUnit, Verdict, unit_of_program};
 use serde::Serialize;
 
 use crate::method_pattern::MethodPattern;
@@ -100,9 +100,12 @@ impl Gate {
         let mut values = Vec::new();
         self.root.columns(&mut |column| {
             if let Some(change) = column.change(method, comparison) {
-                let unit = if column.unit() == MetricUnit::Count { "" } else { " ms" };
+                let (unit, digits) = match column.unit() {
+                    MetricUnit::Milliseconds => (" ms", 3),
+                    MetricUnit::Count => ("", 0),
+                    MetricUnit::Bytes => (" B", 0),
+                };
                 let percent = change.change_percent.map(|percent| format!(", {percent:+.1} %")).unwrap_or_default();
-                let digits = if unit.is_empty() { 0 } else { 3 };
                 let text = format!("{} {:.digits$} -> {:.digits$}{unit}{percent}", column.name(), change.base, change.new);
                 values.extend((!values.contains(&text)).then_some(text));
             }
@@ -162,7 +165,7 @@ impl Column {
     fn unit(self) -> MetricUnit {
         match self {
             Self::OfMethod(metric) => metric.unit(),
-            Self::OfProgram(_) => MetricUnit::Milliseconds,
+            Self::OfProgram(name) => unit_of_program(name),
         }
     }
 }
@@ -206,7 +209,7 @@ impl FromStr for Gate {
 }
 
 /// The columns of the whole program.
-const OF_PROGRAM: [&str; 4] = ["running", "waiting", "elapsed", "cpu"];
+const OF_PROGRAM: [&str; 5] = ["running", "waiting", "elapsed", "cpu", "bytes"];
 
 struct Parser<'t> {
     text: &'t str,
@@ -325,7 +328,7 @@ impl<'t> Parser<'t> {
         self.at += sign + length;
         let unit_at = self.at;
         let unit = if self.takes("%") { "%" } else { self.word() };
-        let of_time = column.unit() == MetricUnit::Milliseconds;
+        let (of_time, of_bytes) = (column.unit() == MetricUnit::Milliseconds, column.unit() == MetricUnit::Bytes);
         let (factor, is_percent) = match unit {
             "%" if is_change => (1.0, true),
             "%" => {
@@ -336,10 +339,17 @@ impl<'t> Parser<'t> {
             "us" if of_time => (1e-3, false),
             "ms" if of_time => (1.0, false),
             "s" if of_time => (1e3, false),
+            "B" if of_bytes => (1.0, false),
+            "KiB" if of_bytes => (1024.0, false),
+            "MiB" if of_bytes => (1_048_576.0, false),
             "" if !of_time || number == 0.0 => (1.0, false),
             _ => {
                 self.at = unit_at;
-                let units = if of_time { "%, ns, us, ms or s" } else { "% or nothing, as it is a number of pieces" };
+                let units = match column.unit() {
+                    MetricUnit::Milliseconds => "%, ns, us, ms or s",
+                    MetricUnit::Count => "% or nothing, as it is a number of pieces",
+                    MetricUnit::Bytes => "%, B, KiB, MiB or nothing",
+                };
                 return Err(self.expected(&format!("a unit: {units}")));
             }
         };
@@ -355,10 +365,10 @@ impl<'t> Parser<'t> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// A word, of letters, digits and dots; empty if there is none.
+    /// A word, of letters, digits, dots and hyphens; empty if there is none.
     fn word(&mut self) -> &'t str {
         let rest = self.rest();
-        let word = rest.get(..rest.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(rest.len())).unwrap_or_default();
+        let word = rest.get(..rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(rest.len())).unwrap_or_default();
         self.at += word.len();
         word
     }

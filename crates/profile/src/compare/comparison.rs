@@ -65,14 +65,20 @@ pub struct Comparison {
     pub(super) counted: Vec<Vec<bool>>,
 }
 
-/// The compared numbers of the whole program, in ms.
-const PROGRAM: [(&str, OfProgram); 4] = [
-    ("running", |profile| Metric::SelfTime.is_of(profile.mode).then(|| profile.milliseconds(profile.running()))),
-    ("waiting", |profile| Metric::Waiting.is_of(profile.mode).then(|| profile.milliseconds(profile.sum(SampleType::WAITING)))),
-    ("elapsed", |profile| Some(profile.milliseconds(profile.duration))),
-    ("cpu", |profile| profile.cpu_ns.map(|cpu| cpu as f64 / 1e6)),
+/// The compared numbers of the whole program.
+const PROGRAM: [(&str, MetricUnit, OfProgram); 5] = [
+    ("running", MetricUnit::Milliseconds, |profile| Metric::SelfTime.is_of(profile).then(|| profile.milliseconds(profile.running()))),
+    ("waiting", MetricUnit::Milliseconds, |profile| Metric::Waiting.is_of(profile).then(|| profile.milliseconds(profile.sum(SampleType::WAITING)))),
+    ("elapsed", MetricUnit::Milliseconds, |profile| Some(profile.milliseconds(profile.duration))),
+    ("cpu", MetricUnit::Milliseconds, |profile| profile.cpu_ns.map(|cpu| cpu as f64 / 1e6)),
+    ("bytes", MetricUnit::Bytes, |profile| Metric::Bytes.is_of(profile).then(|| profile.sum(SampleType::ALLOCATED) as f64)),
 ];
 type OfProgram = fn(&Profile) -> Option<f64>;
+
+/// Returns the unit of a number of the whole program.
+pub fn unit_of_program(name: &str) -> MetricUnit {
+    PROGRAM.iter().find(|(known, ..)| *known == name).map_or(MetricUnit::Milliseconds, |(_, unit, _)| *unit)
+}
 
 /// By method, metric and run: the value, if known.
 type Values = Vec<Vec<Vec<Option<f64>>>>;
@@ -83,7 +89,7 @@ fn values(profiles: &[&Profile], method_of: &[Vec<usize>], methods: usize) -> Va
         for row in profile.rows(SortBy::Name) {
             let method = method_of.get(run).and_then(|of| of.get(row.function)).copied();
             let Some(of_method) = method.and_then(|method| values.get_mut(method)) else { continue };
-            for (metric, of_metric) in Metric::ALL.iter().zip(of_method).filter(|(metric, _)| metric.is_of(profile.mode)) {
+            for (metric, of_metric) in Metric::ALL.iter().zip(of_method).filter(|(metric, _)| metric.is_of(profile)) {
                 let sum = &mut of_metric[run];
                 *sum = match (*sum, metric.value(&row)) {
                     (Some(one), Some(other)) => Some(metric.fold()(one, other)),
@@ -112,6 +118,9 @@ impl Comparison {
         let mut distributions = Distributions::default();
         let mut compare = |values: &[Option<f64>], unit: MetricUnit| {
             let least = if unit == MetricUnit::Milliseconds { least_ms } else { 0.0 };
+            // Bytes have no noise that a threshold would be for.
+            let of_bytes = options.threshold_percent.unwrap_or_default();
+            let threshold_percent = if unit == MetricUnit::Bytes { of_bytes } else { threshold_percent };
             let (of_base, of_new) = values.split_at(base.len());
             Change::new([of_base, of_new], (threshold_percent, least), &mut distributions)
         };
@@ -125,10 +134,8 @@ impl Comparison {
                 let in_new = values.iter().any(|runs| is_known(&runs[base.len()..]));
                 for (metric, values) in Metric::ALL.iter().zip(values) {
                     // A method without calls has sums of zero; its time per call is not known.
-                    let is_sum =
-                        matches!(metric, Metric::SelfTime | Metric::Total | Metric::Waiting | Metric::Calls | Metric::Exceptions);
                     let is_zero =
-                        |value: &Option<f64>, profile: &Profile| is_sum && value.is_none() && metric.is_of(profile.mode);
+                        |value: &Option<f64>, profile: &Profile| metric.is_sum() && value.is_none() && metric.is_of(profile);
                     let missing = values.iter_mut().zip(&profiles).filter(|(value, profile)| is_zero(value, profile));
                     missing.for_each(|(value, _)| *value = Some(0.0));
                     method.metrics.extend(compare(values, metric.unit()).map(|change| (metric.name(), change)));
@@ -153,9 +160,9 @@ impl Comparison {
         let mut modes: Vec<&str> = profiles.iter().map(|profile| profile.mode.option()).collect();
         modes.sort();
         modes.dedup();
-        let program = PROGRAM.iter().filter_map(|(name, value)| {
+        let program = PROGRAM.iter().filter_map(|(name, unit, value)| {
             let values: Vec<Option<f64>> = profiles.iter().map(|profile| value(profile)).collect();
-            Some((*name, compare(&values, MetricUnit::Milliseconds)?))
+            Some((*name, compare(&values, *unit)?))
         });
         Self {
             base_runs: base.len(),

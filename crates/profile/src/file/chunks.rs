@@ -108,7 +108,7 @@ impl<'a> Slots<'a> {
 
     /// Returns the bytes of a slot.
     pub(super) fn slot<const SIZE: usize>(&self, index: usize) -> Option<&'a [u8; SIZE]> {
-        self.bytes.get(index * SIZE..)?.first_chunk()
+        self.bytes.get(index.checked_mul(self.size)?..)?.first_chunk()
     }
 
     /// Returns the index of the slot with this address.

@@ -71,7 +71,7 @@ pub fn events(bytes: &[u8]) -> Result<impl Iterator<Item = Event>, Error> {
 pub fn traced_nodes(bytes: &[u8]) -> Result<impl Iterator<Item = (u64, u32, MethodId)>, Error> {
     let header = Header::read(bytes)?;
     let chunks = chunks(bytes, &header).flatten().filter(|chunk| chunk.kind == Some(ChunkKind::Nodes));
-    Ok(chunks.filter_map(|chunk| NodeChunk::read(&chunk).ok()).flat_map(|chunk| {
+    Ok(chunks.filter_map(move |chunk| NodeChunk::read(&chunk, header.has_allocations).ok()).flat_map(|chunk| {
         (0..chunk.slots.count()).filter_map(move |slot| match chunk.slot(slot) {
             Slot::Node(node) => Some((chunk.tree_number, node.number, MethodId(node.method_id))),
             _ => None,

@@ -50,6 +50,10 @@ pub(crate) struct Header {
     pub(crate) disk_was_full: bool,
     /// Whether calls were captured: a merged file has a flag for it, other files have chunks of calls.
     pub(crate) has_captured_calls: bool,
+    /// Whether nodes have allocated bytes.
+    pub(crate) has_allocations: bool,
+    /// Whether they were to have them, but the runtime cannot count those of a thread.
+    pub(crate) lacks_allocations: bool,
     /// Whether the file is merged, and the number of its processes.
     pub(crate) is_merged: bool,
     pub(crate) processes: u64,
@@ -124,6 +128,8 @@ impl Header {
             is_paused: Control::read(bytes).unwrap_or_default().is_paused,
             disk_was_full: known.has(HeaderFlags::DISK_FULL),
             has_captured_calls: known.has(HeaderFlags::CAPTURED),
+            has_allocations: known.has(HeaderFlags::ALLOCATIONS),
+            lacks_allocations: known.has(HeaderFlags::NO_ALLOCATIONS),
             is_merged,
             processes: if is_merged { processes } else { 1 },
             size,
@@ -166,6 +172,8 @@ pub(crate) struct MergedHeader<'h> {
     pub(crate) mode: Mode,
     pub(crate) disk_was_full: bool,
     pub(crate) has_captured_calls: bool,
+    pub(crate) has_allocations: bool,
+    pub(crate) lacks_allocations: bool,
     /// The sum over all processes.
     pub(crate) duration: i64,
     pub(crate) paused: i64,
@@ -198,7 +206,8 @@ impl MergedHeader<'_> {
         };
         let (full, captured) =
             (HeaderFlags::DISK_FULL.when(self.disk_was_full), HeaderFlags::CAPTURED.when(self.has_captured_calls));
-        let flags = HeaderFlags::MERGED | HeaderFlags::NAMES_COMPLETE | end | full | captured;
+        let allocations = HeaderFlags::ALLOCATIONS.when(self.has_allocations) | HeaderFlags::NO_ALLOCATIONS.when(self.lacks_allocations);
+        let flags = HeaderFlags::MERGED | HeaderFlags::NAMES_COMPLETE | end | full | captured | allocations;
         let mut header = vec![0; BLOCK];
         for (at, field) in [
             (layout::VERSION_AT, VERSION),

@@ -2,7 +2,7 @@
 
 use std::array;
 
-use profile_format::{NodeFlags, async_record, chunk, few_calls, frame, node, tree};
+use profile_format::{NodeFlags, allocations, async_record, chunk, few_calls, frame, node, tree};
 
 use super::{
     chunks::{Chunk, Slots},
@@ -21,6 +21,7 @@ pub(crate) struct NodeChunk<'a> {
     /// The tree's header, in its first chunk.
     pub(crate) header: Option<TreeHeader>,
     pub(crate) slots: Slots<'a>,
+    has_allocations: bool,
 }
 
 /// The header of a tree, which is in the tree's first chunk.
@@ -37,6 +38,8 @@ pub(crate) struct TreeHeader {
     pub(crate) cpu_ns: Option<i64>,
     /// The time in ns that its threads were ready to run, but waited for a processor.
     pub(crate) run_delay_ns: Option<i64>,
+    /// The bytes that its present thread had allocated at its last probe.
+    pub(crate) bytes: i64,
 }
 
 impl TreeHeader {
@@ -63,8 +66,8 @@ pub(crate) struct RawNode {
     pub(crate) method_id: u64,
     /// The address of the caller's node.
     pub(crate) caller: u64,
-    pub(crate) start: i64,
-    pub(crate) total: i64,
+    pub(crate) time: Spent,
+    pub(crate) bytes: Spent,
     pub(crate) calls: u64,
     pub(crate) leaves: u64,
     pub(crate) flags: NodeFlags,
@@ -72,13 +75,22 @@ pub(crate) struct RawNode {
     pub(crate) exception_type: u32,
     /// Its number in its tree, for events.
     pub(crate) number: u32,
-    /// The part of its total that is not part of its caller's total.
-    pub(crate) detached: i64,
     /// The address of its async record; 0 if it has none.
     pub(crate) async_record: u64,
     /// The address of its statistics.
     pub(crate) statistics: u64,
     pub(crate) cpu_ns: i64,
+}
+
+/// The time of a node's calls in ticks, or their allocated bytes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// The clock when the open or last call began, or the bytes of its thread.
+    pub(crate) start: i64,
+    /// The sum over ended calls, with callees.
+    pub(crate) total: i64,
+    /// The part of `total` that is not part of the caller's total.
+    pub(crate) detached: i64,
 }
 
 /// An open step of an async method.
@@ -87,6 +99,8 @@ pub(crate) struct Frame {
     /// The node that was running before it.
     pub(crate) previous: u64,
     pub(crate) start: i64,
+    /// The bytes of its thread when it began.
+    pub(crate) bytes_start: i64,
     /// The frame below it; 0 if there is none.
     pub(crate) below: u64,
 }
@@ -141,8 +155,9 @@ impl AsyncRecord {
 }
 
 impl<'a> NodeChunk<'a> {
-    pub(super) fn read(chunk: &Chunk<'a>) -> Result<Self, Error> {
-        let slots = Slots::read(chunk, node::FIRST_AT, node::SIZE)?;
+    /// Reads a chunk. With `has_allocations`, each slot has one with allocated bytes behind it.
+    pub(super) fn read(chunk: &Chunk<'a>, has_allocations: bool) -> Result<Self, Error> {
+        let slots = Slots::read(chunk, node::FIRST_AT, if has_allocations { 2 * node::SIZE } else { node::SIZE })?;
         let field = |at| u64_at(chunk.bytes, at);
         let (address, tree) = (slots.address, field(chunk::TREE_AT));
         if !address.is_multiple_of(ALIGNMENT) || address.checked_add(field(chunk::USED_AT)).is_none() {
@@ -150,12 +165,14 @@ impl<'a> NodeChunk<'a> {
         }
         let is_first = tree == address.wrapping_add(chunk::HEADER as u64);
         let header = is_first.then(|| TreeHeader::read(chunk.bytes.get(chunk::HEADER..).unwrap_or_default()));
-        Ok(Self { tree, tree_number: field(chunk::TREE_NUMBER_AT), header, slots })
+        Ok(Self { tree, tree_number: field(chunk::TREE_NUMBER_AT), header, slots, has_allocations })
     }
 
     /// Returns the content of a slot.
     pub(crate) fn slot(&self, index: usize) -> Slot {
-        self.slots.slot(index).map_or(Slot::Empty, Slot::read)
+        let bytes = if self.has_allocations { self.slots.slot::<{ 2 * node::SIZE }>(index) } else { None };
+        let bytes = bytes.and_then(|both| both.last_chunk::<{ node::SIZE }>()).map(Spent::read).unwrap_or_default();
+        self.slots.slot(index).map_or(Slot::Empty, |slot| Slot::read(slot, bytes))
     }
 }
 
@@ -170,18 +187,31 @@ impl TreeHeader {
             bad_tokens: u64_at(bytes, tree::BAD_TOKENS_AT),
             cpu_ns: known(tree::CPU_AT),
             run_delay_ns: known(tree::RUN_DELAY_AT),
+            bytes: i64_at(bytes, tree::BYTES_AT),
+        }
+    }
+}
+
+impl Spent {
+    /// Reads the slot of allocated bytes.
+    fn read(slot: &[u8; node::SIZE]) -> Self {
+        Self {
+            start: i64_at(slot, allocations::START_AT),
+            total: i64_at(slot, allocations::TOTAL_AT),
+            detached: i64_at(slot, allocations::DETACHED_AT),
         }
     }
 }
 
 impl Slot {
-    fn read(slot: &[u8; node::SIZE]) -> Self {
+    fn read(slot: &[u8; node::SIZE], bytes: Spent) -> Self {
         let flags = NodeFlags::from_bits(u32_at(slot, node::FLAGS_AT));
         if flags.has(NodeFlags::FRAME) {
             return Self::Frame(Frame {
                 node: u64_at(slot, frame::NODE_AT),
                 previous: u64_at(slot, frame::PREVIOUS_AT),
                 start: i64_at(slot, frame::START_AT),
+                bytes_start: bytes.start,
                 below: u64_at(slot, frame::BELOW_AT),
             });
         }
@@ -208,15 +238,18 @@ impl Slot {
             method_id => Self::Node(RawNode {
                 method_id,
                 caller: u64_at(slot, node::CALLER_AT),
-                start: i64_at(slot, node::START_AT),
+                time: Spent {
+                    start: i64_at(slot, node::START_AT),
+                    total: i64_at(slot, node::TOTAL_AT),
+                    detached: i64_at(slot, node::DETACHED_AT),
+                },
+                bytes,
                 calls: u64_at(slot, node::CALLS_AT),
-                total: i64_at(slot, node::TOTAL_AT),
                 leaves: u64_at(slot, node::LEAVES_AT),
                 flags,
                 exceptions: u32_at(slot, node::EXCEPTIONS_AT),
                 exception_type: u32_at(slot, node::EXCEPTION_TYPE_AT),
                 number: u32_at(slot, node::NUMBER_AT),
-                detached: i64_at(slot, node::DETACHED_AT),
                 async_record: u64_at(slot, node::ASYNC_RECORD_AT),
                 // The address is in the other field if the fast path must not be taken for the node.
                 statistics: match u64_at(slot, node::COLD_STATISTICS_AT) {

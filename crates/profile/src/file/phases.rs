@@ -4,7 +4,7 @@ use little_endian::{ByteOrder, LE};
 pub(crate) use profile_format::PhaseKind;
 use profile_format::{
     chunk,
-    phase::{CLOCK_AT, DETAILS, ENTRY},
+    phase::{CLOCK_AT, DETAILS, ENTRY, ENTRY_WITH_BYTES},
 };
 
 use super::{
@@ -21,7 +21,9 @@ pub(crate) struct PhaseChunk<'a> {
     pub(crate) clock: i64,
     pub(crate) kind: PhaseKind,
     pub(crate) name: String,
-    entries: &'a [[u8; ENTRY]],
+    /// The size of an entry.
+    entry: usize,
+    entries: &'a [u8],
 }
 
 /// The snapshot of a node, or of a method in mode count.
@@ -32,10 +34,13 @@ pub(crate) struct PhaseEntry {
     /// The total, including open calls.
     pub(crate) total: i64,
     pub(crate) detached: i64,
+    /// The same of allocated bytes.
+    pub(crate) bytes: i64,
+    pub(crate) detached_bytes: i64,
 }
 
 impl<'a> PhaseChunk<'a> {
-    pub(super) fn read(chunk: &Chunk<'a>) -> Result<Self, Error> {
+    pub(super) fn read(chunk: &Chunk<'a>, has_allocations: bool) -> Result<Self, Error> {
         let mut reader = chunk.reader_at(CLOCK_AT);
         let clock = reader.i64()?;
         let kind = reader.kind("a phase of kind", PhaseKind::from_number)?;
@@ -43,16 +48,18 @@ impl<'a> PhaseChunk<'a> {
         reader.position = chunk::HEADER;
         let name = reader.string()?;
         let entries = chunk.bytes.get(reader.position.next_multiple_of(8)..).unwrap_or_default();
-        let (entries, _) = entries.as_chunks();
+        let entry = if has_allocations { ENTRY_WITH_BYTES } else { ENTRY };
+        let size = count.checked_mul(entry).unwrap_or(usize::MAX);
         let missing = Error::Damaged { what: "the file ends here", offset: chunk.offset + chunk.bytes.len() };
         let address = u64_at(chunk.bytes, chunk::ADDRESS_AT);
-        Ok(Self { address, clock, kind, name, entries: entries.get(..count).ok_or(missing)? })
+        Ok(Self { address, clock, kind, name, entry, entries: entries.get(..size).ok_or(missing)? })
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = PhaseEntry> {
-        self.entries.iter().map(|entry| {
+        self.entries.chunks_exact(self.entry).map(|entry| {
             let field = |index: usize| i64_at(entry, 8 * index);
-            PhaseEntry { node: field(0) as u64, calls: field(1), total: field(2), detached: field(3) }
+            let (bytes, detached_bytes) = if self.entry == ENTRY { (0, 0) } else { (field(4), field(5)) };
+            PhaseEntry { node: field(0) as u64, calls: field(1), total: field(2), detached: field(3), bytes, detached_bytes }
         })
     }
 }

@@ -105,7 +105,7 @@ impl<'a> Records<'a> {
         };
         match kind {
             ChunkKind::Nodes => {
-                let chunk = NodeChunk::read(chunk)?;
+                let chunk = NodeChunk::read(chunk, self.header.has_allocations)?;
                 if !met.insert(chunk.slots.address) {
                     return Err(Error::Damaged { what: "a chunk of nodes where there was one before", offset });
                 }
@@ -120,7 +120,7 @@ impl<'a> Records<'a> {
                 self.counters.extend(counters.filter(|(id, _)| *id != 0));
             }
             ChunkKind::Events => self.events += Events::read(chunk)?.count() as u64,
-            ChunkKind::Phase => self.phases.push(PhaseChunk::read(chunk)?),
+            ChunkKind::Phase => self.phases.push(PhaseChunk::read(chunk, self.header.has_allocations)?),
             ChunkKind::PhaseDetails => self.phase_details.push(DetailsChunk::read(chunk)?),
             ChunkKind::Paths => self.paths.push(PathChunk::read(chunk)?),
             ChunkKind::MethodStatistics => self.method_statistics.extend(method_statistics(chunk)?),
@@ -148,7 +148,7 @@ impl<'a> Records<'a> {
                 _ => None,
             },
             // There are none before the second call: then all is the first's.
-            _ => (is_timed && raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0).then_some(raw.total),
+            _ => (is_timed && raw.calls == 1 && raw.leaves == 1 && raw.async_record == 0).then_some(raw.time.total),
         }
     }
 

@@ -10,7 +10,7 @@ use super::{
     span::Span,
 };
 use crate::{
-    file::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, TreeHeader},
+    file::{AsyncRecord, Header, NodeChunk, RawNode, Records, Slot, Spent, TreeHeader},
     model::{CallTree, End, Mode, Node, Notes},
     statistics::{BUCKETS, Statistics},
 };
@@ -42,7 +42,7 @@ impl Trees {
         builder.make_room();
         for chunk in &records.nodes {
             builder.add(chunk, functions, &mut |function, raw| {
-                latest = latest.max(raw.start);
+                latest = latest.max(raw.time.start);
                 all.note(records, function, raw, &mut histograms);
             });
         }
@@ -145,9 +145,8 @@ struct Tree {
 /// The values of a node.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    start: i64,
-    total: i64,
-    detached: i64,
+    time: Spent,
+    bytes: Spent,
     calls: i64,
     leaves: i64,
     open: i64,
@@ -203,10 +202,9 @@ impl Builder<'_, '_> {
                 lost_flow: raw.flags.has(NodeFlags::FLOW_LOST),
             });
             tree.sums.push(Sums {
-                start: raw.start,
-                total: raw.total.max(0),
-                // Negative while a step interrupts an open call.
-                detached: raw.detached,
+                // `detached` is negative while a step interrupts an open call.
+                time: Spent { total: raw.time.total.max(0), ..raw.time },
+                bytes: Spent { total: raw.bytes.total.max(0), ..raw.bytes },
                 calls: raw.calls.try_into().unwrap_or(i64::MAX),
                 leaves: raw.leaves.try_into().unwrap_or(i64::MAX),
                 open: 0,
@@ -232,33 +230,43 @@ impl Builder<'_, '_> {
         let Some(tree) = self.trees.get(number) else { return };
         let (mut address, mut frame_address) = (tree.header.current, tree.header.frame);
         let first = self.records.header.start_ticks;
-        // The time by which the step just passed interrupts the next call.
-        let mut interrupted = 0;
+        // Times end at the run's end. The bytes of a thread are known up to its last probe.
+        let ends = [end, tree.header.bytes];
+        // The time, and bytes, by which the step just passed interrupts the next call.
+        let mut interrupted = [0; 2];
         // A longer chain is a cycle.
         for _ in 0..2 * tree.slots + 2 {
             let Some((_, index)) = self.node_at(address).filter(|(owner, _)| *owner == number) else { return };
             let Some(Slot::Node(raw)) = self.records.node_slot(address) else { return };
             let caller = self.node_at(raw.caller).filter(|(owner, _)| *owner == number).map(|(_, caller)| caller);
-            let start_of_caller =
-                caller.and_then(|caller| self.trees.get(number)?.sums.get(caller)).map_or(first, |sums| sums.start);
+            let starts_of_caller = caller
+                .and_then(|caller| self.trees.get(number)?.sums.get(caller))
+                .map_or([first, i64::MIN], |sums| [sums.time.start.max(first), sums.bytes.start]);
             let frame = match self.records.node_slot(frame_address) {
                 Some(Slot::Frame(frame)) if frame.node == address => Some(frame),
                 _ => None,
             };
             let Some(sums) = self.trees.get_mut(number).and_then(|tree| tree.sums.get_mut(index)) else { return };
             let is_open = sums.calls > sums.leaves || frame.is_some();
-            for sum in [&mut sums.total, &mut sums.detached].into_iter().filter(|_| is_open) {
-                *sum = sum.saturating_sub(interrupted);
+            for (spent, interrupted) in [&mut sums.time, &mut sums.bytes].into_iter().zip(&mut interrupted) {
+                let by = std::mem::take(interrupted);
+                if is_open {
+                    spent.total = spent.total.saturating_sub(by);
+                    spent.detached = spent.detached.saturating_sub(by);
+                }
             }
-            interrupted = 0;
             if let Some(frame) = frame {
                 // The first step of a call is part of that call.
                 if frame.previous != address {
-                    let time = end.saturating_sub(frame.start.max(first)).max(0);
-                    sums.total = sums.total.saturating_add(time);
-                    if frame.previous != raw.caller {
-                        sums.detached = sums.detached.saturating_add(time);
-                        interrupted = time;
+                    let starts = [frame.start.max(first), frame.bytes_start];
+                    let all = [&mut sums.time, &mut sums.bytes].into_iter().zip(&mut interrupted);
+                    for (((spent, interrupted), start), end) in all.zip(starts).zip(ends) {
+                        let spent_here = end.saturating_sub(start).max(0);
+                        spent.total = spent.total.saturating_add(spent_here);
+                        if frame.previous != raw.caller {
+                            spent.detached = spent.detached.saturating_add(spent_here);
+                            *interrupted = spent_here;
+                        }
                     }
                 }
                 (address, frame_address) = (frame.previous, frame.below);
@@ -266,11 +274,13 @@ impl Builder<'_, '_> {
             }
             // As many leaves as calls: the call was about to return to its caller.
             if sums.calls > sums.leaves {
-                // A call cannot start before its caller; an earlier start was being changed.
-                let start = sums.start.max(start_of_caller).max(first);
                 sums.open += 1;
                 if !self.records.header.mode.has_samples() {
-                    sums.total = sums.total.saturating_add(end.saturating_sub(start).max(0));
+                    for ((spent, start_of_caller), end) in [&mut sums.time, &mut sums.bytes].into_iter().zip(starts_of_caller).zip(ends) {
+                        // A call cannot start before its caller; an earlier start was being changed.
+                        let start = spent.start.max(start_of_caller);
+                        spent.total = spent.total.saturating_add(end.saturating_sub(start).max(0));
+                    }
                 }
             }
             address = raw.caller;
@@ -281,8 +291,9 @@ impl Builder<'_, '_> {
     fn take_snapshots(&mut self, span: &Span) {
         for tree in &mut self.trees {
             for sums in &mut tree.sums {
-                let Sums { start, total, detached, calls, leaves, open, exceptions, cpu } = sums;
-                for value in [start, total, detached, calls, leaves, open, exceptions, cpu] {
+                let Sums { time, bytes, calls, leaves, open, exceptions, cpu } = sums;
+                let spent = [time, bytes].into_iter().flat_map(|spent| [&mut spent.start, &mut spent.total, &mut spent.detached]);
+                for value in spent.chain([calls, leaves, open, exceptions, cpu]) {
                     *value = value.saturating_mul(span.end_weight);
                 }
             }
@@ -295,8 +306,10 @@ impl Builder<'_, '_> {
                 for (sum, value) in [
                     (&mut sums.calls, entry.calls),
                     (&mut sums.leaves, entry.calls),
-                    (&mut sums.total, entry.total),
-                    (&mut sums.detached, entry.detached),
+                    (&mut sums.time.total, entry.total),
+                    (&mut sums.time.detached, entry.detached),
+                    (&mut sums.bytes.total, entry.bytes),
+                    (&mut sums.bytes.detached, entry.detached_bytes),
                 ] {
                     *sum = sum.saturating_add(value.saturating_mul(*weight));
                 }
@@ -307,7 +320,7 @@ impl Builder<'_, '_> {
             let Some(tree) = self.trees.get_mut(tree) else { continue };
             let Some(sums) = tree.sums.get_mut(node) else { continue };
             for (sum, value) in
-                [(&mut sums.exceptions, details.exceptions), (&mut sums.cpu, details.cpu_ns), (&mut sums.start, details.samples)]
+                [(&mut sums.exceptions, details.exceptions), (&mut sums.cpu, details.cpu_ns), (&mut sums.time.start, details.samples)]
             {
                 *sum = sum.saturating_add(value.saturating_mul(weight));
             }
@@ -384,6 +397,13 @@ impl Builder<'_, '_> {
     }
 }
 
+impl Spent {
+    /// Returns the part of the total that is part of the caller's total.
+    fn of_caller(self) -> i64 {
+        self.total.saturating_sub(self.detached)
+    }
+}
+
 impl Sums {
     /// Returns the number of calls that were timed. `leaves` of a counted path are those that ended and were timed.
     fn timed(&self, notes: Notes) -> i64 {
@@ -418,7 +438,7 @@ fn beyond(excess: f64, unsure: f64) -> f64 {
 impl Tree {
     /// Returns the time of each path that is part of its caller's. Of a path that is only counted, that is the time of its callees.
     fn net_times(&self) -> Vec<i64> {
-        let mut net: Vec<i64> = self.sums.iter().map(|sums| sums.total.saturating_sub(sums.detached)).collect();
+        let mut net: Vec<i64> = self.sums.iter().map(|sums| sums.time.of_caller()).collect();
         if self.notes.iter().any(|notes| notes.is_counted) {
             let mut of_callees = vec![0_i64; net.len()];
             for (index, node) in self.nodes.iter().enumerate().rev() {
@@ -433,10 +453,20 @@ impl Tree {
         net
     }
 
+    /// Returns the bytes of each path itself, without those of its callees.
+    fn own_bytes(&self) -> Vec<i64> {
+        let mut own: Vec<i64> = self.sums.iter().map(|sums| sums.bytes.total).collect();
+        for (node, sums) in self.nodes.iter().zip(&self.sums) {
+            let of_caller = node.caller.and_then(|caller| own.get_mut(caller));
+            of_caller.into_iter().for_each(|own| *own = own.saturating_sub(sums.bytes.of_caller()));
+        }
+        own
+    }
+
     /// Subtracts the time of callees from that of their callers, and splits off waiting time and overhead.
     fn into_flat(self, header: &Header, functions: &Functions<'_>) -> CallTree {
         let net = self.net_times();
-        let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.total).collect();
+        let mut wall: Vec<i64> = self.sums.iter().map(|sums| sums.time.total).collect();
         let mut probes = vec![0.0; self.nodes.len()];
         let mut unsure = probes.clone();
         // Other programs that delayed the program's threads also delayed their probes.
@@ -501,12 +531,13 @@ impl Tree {
             of_async(|record| record.latency.max(0)),
             of_async(|record| record.completed.max(0)),
             of_async(|record| record.faulted.max(0)),
-            self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.total } else { 0 }).collect(),
+            self.sums.iter().zip(&self.notes).map(|(sums, notes)| if notes.is_async { sums.time.total } else { 0 }).collect(),
             list(|sums| sums.cpu),
-            if header.mode.has_samples() { list(|sums| sums.start.max(0)) } else { vec![0; self.nodes.len()] },
+            if header.mode.has_samples() { list(|sums| sums.time.start.max(0)) } else { vec![0; self.nodes.len()] },
             counted,
             unsure.iter().map(|ticks| *ticks as i64).collect(),
         ]);
+        values.extend(header.has_allocations.then(|| self.own_bytes()));
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
         let Self { number, nodes, notes, .. } = self;
         CallTree { number, names: Vec::new(), cpu_ns, threads, lost_calls, bad_tokens, nodes, notes, values }

@@ -54,9 +54,25 @@ pub(super) fn short_time(milliseconds: f64) -> String {
     }
 }
 
+/// Returns a size in bytes: `812 B`, `6.5 KiB`, `14.2 MiB`.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes() {
+        let sizes = [812, 6656, 14_889_779, 5_368_709_120].map(size);
+        assert_eq!(sizes, ["812 B", "6.5 KiB", "14.2 MiB", "5.0 GiB"]);
+    }
 
     #[test]
     fn decimals_and_small_values_follow_the_possible_error() {

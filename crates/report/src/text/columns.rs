@@ -8,7 +8,7 @@ use profile::{
     rows::{Row, SortBy},
 };
 
-use super::bar::{rough, short_time};
+use super::bar::{rough, short_time, size};
 
 /// The content of a cell.
 enum Cell {
@@ -21,6 +21,8 @@ enum Cell {
     Short(f64),
     /// A share in percent, and its possible error.
     Percent(f64, f64),
+    /// A number of bytes, shown in a suitable unit.
+    Size(u64),
     /// A value that is part of another row's.
     Unknown,
     None,
@@ -97,6 +99,10 @@ columns! {
     Cpu = "cpu", "CPU ms", 10, |row| row.cpu_ms.map_or(Cell::None, Cell::Time);
     /// Number of samples.
     Samples = "samples", "samples", 8, |row| row.samples.map_or(Cell::None, Cell::Count);
+    /// Bytes that the method alone allocated.
+    Bytes = "bytes", "self bytes", 10, |row| row.self_bytes.map_or(Cell::None, Cell::Size);
+    /// Bytes that the method and its callees allocated.
+    TotalBytes = "total-bytes", "all bytes", 10, |row| row.total_bytes.map_or(Cell::None, Cell::Size);
 }
 
 /// The time of a method alone is not known if its calls are only counted.
@@ -132,6 +138,7 @@ impl Column {
         columns.extend(rows.iter().any(|row| row.p95_ms.is_some() && !row.is_async).then_some(Self::P95));
         columns.extend(rows.iter().any(|row| row.first_ms.is_some() && !row.is_async).then_some(Self::First));
         columns.extend(profile.mode.has_samples().then_some(Self::Samples));
+        columns.extend(profile.has(SampleType::ALLOCATED).then_some([Self::Bytes, Self::TotalBytes]).into_iter().flatten());
         let sorted = Self::ALL.iter().find(|column| column.name() == sort.name());
         let has = |column: Self| rows.iter().any(|row| !matches!(column.cell(row), Cell::None));
         if let Some(sorted) = sorted.filter(|column| !columns.contains(column) && has(**column)) {
@@ -154,6 +161,7 @@ impl Column {
             Cell::Rough(time, uncertainty) => write!(text, "{:>width$}", rough(time, uncertainty, 3)),
             Cell::Short(time) => write!(text, "{:>width$}", short_time(time)),
             Cell::Percent(percent, uncertainty) => write!(text, "{:>width$}", rough(percent, uncertainty, 2)),
+            Cell::Size(bytes) => write!(text, "{:>width$}", size(bytes)),
             Cell::Unknown => write!(text, "{:>width$}", "-"),
             Cell::None => write!(text, "{:>width$}", ""),
         };

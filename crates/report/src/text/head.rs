@@ -5,6 +5,7 @@ use std::fmt::Write;
 use names::Visible;
 use profile::{End, Profile, SampleType, counted, model::Mode};
 
+use super::bar::size;
 use crate::limits::limits;
 
 /// Returns the summary of the run, its losses, and the limits of its numbers.
@@ -31,6 +32,10 @@ pub fn head(profile: &Profile) -> String {
             let _ = write!(text, "; {:.1} ms of CPU time", cpu as f64 / 1e6);
         }
         text.push('\n');
+    }
+    if profile.has(SampleType::ALLOCATED) {
+        let bytes = profile.sum(SampleType::ALLOCATED).max(0) as u64;
+        let _ = writeln!(text, "allocated: {} ({bytes} bytes) in recorded calls", size(bytes));
     }
     if profile.events > 0 {
         let _ = writeln!(text, "events: {}", profile.events);

@@ -4,7 +4,10 @@ use std::fmt::{Display, Write};
 
 use names::Visible;
 
-use super::{bar::Bar, options::TextOptions};
+use super::{
+    bar::{Bar, size},
+    options::TextOptions,
+};
 use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};
 
 /// A column of numbers of calls. It is not there if none were counted.
@@ -28,12 +31,15 @@ pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut Stri
     let head = Bar::head(options.bars);
     let calls = Calls::new(rows.iter().map(|row| row.calls), 12);
     let _ = write!(text, "{:>12} {:>7} {:>12} {:>12}", "running ms", "%", "waiting ms", "CPU ms");
-    let _ = writeln!(text, "{}{head}  thread", calls.cell("calls"));
+    let has_bytes = rows.iter().any(|row| row.bytes.is_some());
+    let bytes = |bytes: &str| if has_bytes { format!(" {bytes:>10}") } else { String::new() };
+    let _ = writeln!(text, "{}{}{head}  thread", calls.cell("calls"), bytes("bytes"));
     for row in rows {
         let cpu = row.cpu_ms.map(|cpu| format!("{cpu:.3}")).unwrap_or_default();
         let (running, percent, waiting) = (row.running_ms, row.running_percent, row.waiting_ms);
         let _ = write!(text, "{running:>12.3} {percent:>7.2} {waiting:>12.3} {cpu:>12}{}", calls.cell(row.calls));
-        let _ = writeln!(text, "{}  {}", Bar(options.bars, percent), Visible(&row.name));
+        let bytes = bytes(&row.bytes.map(size).unwrap_or_default());
+        let _ = writeln!(text, "{bytes}{}  {}", Bar(options.bars, percent), Visible(&row.name));
     }
 }
 

@@ -6,7 +6,7 @@ use names::Visible;
 use profile::{Profile, SampleType};
 
 use super::{
-    bar::{Bar, short_time},
+    bar::{Bar, short_time, size},
     options::TextOptions,
 };
 use crate::views::PathRow;
@@ -17,6 +17,7 @@ const INDENTED_LEVELS: usize = 40;
 /// Writes paths, with a heading for each tree.
 pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptions, text: &mut String) {
     let (has_waiting, has_calls) = (profile.sum(SampleType::WAITING) > 0, profile.mode.has_calls());
+    let has_bytes = profile.has(SampleType::ALLOCATED);
     let head = |text: &mut String| {
         let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "self ms");
         if has_waiting {
@@ -24,6 +25,9 @@ pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptio
         }
         if has_calls {
             let _ = write!(text, " {:>12}", "calls");
+        }
+        if has_bytes {
+            let _ = write!(text, " {:>10}", "all bytes");
         }
         let _ = writeln!(text, "{}  call tree", Bar::head(options.bars));
     };
@@ -44,6 +48,9 @@ pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptio
         }
         if has_calls {
             let _ = write!(text, " {:>12}", row.calls);
+        }
+        if has_bytes {
+            let _ = write!(text, " {:>10}", size(row.total_bytes.unwrap_or_default()));
         }
         let bar = Bar(options.bars, row.total_percent);
         let depth_mark = if row.depth > INDENTED_LEVELS { format!("[{}] ", row.depth) } else { String::new() };

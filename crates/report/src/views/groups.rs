@@ -47,6 +47,10 @@ pub struct GroupRow {
     pub exceptions: i64,
     /// CPU time in these methods alone; `None` without a sampler.
     pub cpu_ms: Option<f64>,
+    /// Bytes that these methods alone allocated; `None` if they were not counted.
+    pub self_bytes: Option<u64>,
+    /// Bytes that these methods and all their callees allocated.
+    pub total_bytes: Option<u64>,
     /// The file that the assembly was loaded from. `None` for other groups, and if the program did not record it.
     pub path: Option<String>,
 }
@@ -74,6 +78,7 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
     let flat = |what| profile.flat_by_function(what);
     let (calls, exceptions, cpu, samples) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU), flat(S::SAMPLES));
     let (wall, waiting, probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
+    let (bytes, counts_bytes) = (flat(S::ALLOCATED), profile.has(S::ALLOCATED));
     let (mut own, is_sampled) = (vec![0_i64; rows.len()], profile.is_sampled());
     for (function, group) in group_of.iter().enumerate() {
         let Some((group, row)) = group.and_then(|group| Some((group, rows.get_mut(group)?))) else { continue };
@@ -84,16 +89,20 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
         if is_sampled {
             *row.cpu_ms.get_or_insert_default() += at(&cpu) as f64 / 1e6;
         }
+        if counts_bytes {
+            *row.self_bytes.get_or_insert_default() += at(&bytes).max(0) as u64;
+        }
         own[group] = own[group].saturating_add(running(at(&wall), at(&waiting), at(&probes)));
     }
-    let totals = profile.cumulatives_by([S::WALL, S::WAITING, S::PROBES], &group_of, rows.len());
+    let totals = profile.cumulatives_by([S::WALL, S::WAITING, S::PROBES, S::ALLOCATED], &group_of, rows.len());
     let all = profile.running();
     for (group, row) in rows.iter_mut().enumerate() {
-        let [wall, waiting, probes] = totals.each_ref().map(|sums| sums.get(group).copied().unwrap_or_default());
+        let [wall, waiting, probes, bytes] = totals.each_ref().map(|sums| sums.get(group).copied().unwrap_or_default());
         let (own, total) = (own[group].max(0), running(wall, waiting, probes).max(0));
         (row.self_ms, row.total_ms) = (profile.milliseconds(own), profile.milliseconds(total));
         (row.self_percent, row.total_percent) = (percent(own, all), percent(total, all));
         row.waiting_ms = profile.milliseconds(waiting);
+        row.total_bytes = counts_bytes.then_some(bytes.max(0) as u64);
         row.average_ms = (row.total_ms + row.waiting_ms) / row.calls.max(1) as f64;
     }
     rows.retain(|row| row.methods > 0 || row.total_ms > 0.0 || row.waiting_ms > 0.0);
@@ -132,6 +141,8 @@ impl GroupRow {
             average_ms: 0.0,
             exceptions: 0,
             cpu_ms: None,
+            self_bytes: None,
+            total_bytes: None,
             path,
         }
     }
@@ -151,6 +162,8 @@ impl Ranked for GroupRow {
             Metric::Average => self.average_ms,
             Metric::Exceptions => self.exceptions as f64,
             Metric::Cpu => self.cpu_ms?,
+            Metric::Bytes => self.self_bytes? as f64,
+            Metric::TotalBytes => self.total_bytes? as f64,
         })
     }
 }

@@ -53,6 +53,10 @@ pub struct PathRow<'n> {
     pub cpu_ms: Option<f64>,
     /// Number of samples.
     pub samples: Option<i64>,
+    /// Bytes that the method alone allocated on this path; `None` if they were not counted.
+    pub self_bytes: Option<u64>,
+    /// Bytes that the method and its callees allocated.
+    pub total_bytes: Option<u64>,
     /// Async methods: time from start to completion, summed over completed calls.
     pub latency_ms: Option<f64>,
     /// Async methods: the suspended part of `latency_ms`.
@@ -79,6 +83,7 @@ impl Ranked for PathRow<'_> {
             Metric::Average | Metric::P95 | Metric::Max => Some(self.average_ms),
             Metric::Exceptions => Some(self.exceptions as f64),
             Metric::Cpu => self.cpu_ms,
+            Metric::Bytes | Metric::TotalBytes => self.total_bytes.map(|bytes| bytes as f64),
         }
     }
 }
@@ -92,6 +97,8 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
     let [calls, open, exceptions] = [S::CALLS, S::OPEN, S::EXCEPTIONS].map(|what| profile.flat(tree, what));
     let [cpu, samples] = [S::CPU, S::SAMPLES].map(|what| profile.flat(tree, what));
     let [latency, completed, steps] = [S::LATENCY, S::COMPLETED, S::STEPS].map(|what| profile.flat(tree, what));
+    let (bytes, all_bytes) = (profile.flat(tree, S::ALLOCATED), profile.cumulative(tree, S::ALLOCATED));
+    let counted_bytes = |values: &[i64], id: usize| values.get(id).map(|bytes| (*bytes).max(0) as u64);
     let all_running = profile.running();
     let mut rows: Vec<PathRow<'n>> = Vec::with_capacity(tree.nodes.len());
     for (id, node) in tree.nodes.iter().enumerate() {
@@ -123,6 +130,8 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
             exceptions: at(exceptions, id),
             cpu_ms: (!cpu.is_empty() && profile.is_sampled()).then(|| at(cpu, id) as f64 / 1e6),
             samples: profile.is_sampled().then(|| at(samples, id)),
+            self_bytes: counted_bytes(bytes, id),
+            total_bytes: counted_bytes(&all_bytes, id),
             latency_ms: is_timed.then(|| profile.milliseconds(latency)),
             awaiting_ms: is_timed.then(|| profile.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
             waits: function.is_some_and(|function| function.method_id.waits()),
@@ -167,6 +176,7 @@ pub fn hot_path<'n>(rows: &[PathRow<'n>], by: SortBy) -> Vec<PathRow<'n>> {
     let own = |row: &PathRow<'n>| match by {
         SortBy::Waiting => row.self_waiting_ms,
         SortBy::SelfTime | SortBy::Total => row.self_ms + row.self_waiting_ms,
+        SortBy::Bytes | SortBy::TotalBytes => row.self_bytes.unwrap_or_default() as f64,
         _ => row.self_ms,
     };
     let mut hottest: Vec<Option<usize>> = vec![None; rows.len() + 1];

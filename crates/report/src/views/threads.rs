@@ -28,6 +28,8 @@ pub struct ThreadRow {
     pub cpu_ms: Option<f64>,
     /// Its number of calls.
     pub calls: i64,
+    /// Bytes that it allocated in these calls; `None` if they were not counted.
+    pub bytes: Option<u64>,
 }
 
 /// Returns the threads, those with the longest running time first. `is_kept` selects functions. If some are not selected,
@@ -61,6 +63,7 @@ fn thread_row(profile: &Profile, tree: &CallTree, kept: &[bool], all: i64) -> (i
         waiting_ms: profile.milliseconds(waiting),
         cpu_ms: tree.cpu_ns.map(|cpu| cpu as f64 / 1e6),
         calls: sum(SampleType::CALLS),
+        bytes: profile.has(SampleType::ALLOCATED).then(|| sum(SampleType::ALLOCATED).max(0) as u64),
     };
     (running, row)
 }
