@@ -10,7 +10,7 @@ use crate::{
     trees::{self, NodeFlags},
 };
 
-const DECLARATIONS: [Declaration; 30] = [
+const DECLARATIONS: [Declaration; 31] = [
     first_block::header::DECLARATION,
     first_block::control::DECLARATION,
     HeaderFlags::DECLARATION,
