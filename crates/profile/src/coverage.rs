@@ -165,8 +165,7 @@ struct Group<'p> {
 /// Puts what the compiler made of a method beside it: methods of the same name whose lines overlap. Lines of overloads do not.
 fn groups(methods: &[LineMethod]) -> Vec<Group<'_>> {
     let first_line = |method: &LineMethod| method.points.iter().map(|point| point.start_line).min();
-    let mut sorted: Vec<(u32, &LineMethod)> =
-        methods.iter().filter_map(|method| Some((first_line(method)?, method))).collect();
+    let mut sorted: Vec<(u32, &LineMethod)> = methods.iter().filter_map(|method| Some((first_line(method)?, method))).collect();
     sorted.sort_by_key(|(first, _)| *first);
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut last_of: IndexMap<(&str, &str, &str), usize> = IndexMap::new();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use names::Visible;
-use profile::{End, Profile, SampleType, counted, model::Mode};
+use profile::{End, Profile, SampleType, counted, coverage::totals, model::Mode};
 
 use crate::limits::limits;
 
@@ -31,6 +31,10 @@ pub fn head(profile: &Profile) -> String {
             let _ = write!(text, "; {:.1} ms of CPU time", cpu as f64 / 1e6);
         }
         text.push('\n');
+    }
+    if !profile.lines.is_empty() {
+        let all = totals(&profile.lines);
+        let _ = writeln!(text, "lines: {} of {} ran, {:.1} % (--lines)", all.covered, all.lines, all.percent());
     }
     if profile.events > 0 {
         let _ = writeln!(text, "events: {}", profile.events);
