@@ -206,6 +206,8 @@ namespace Ilinst
         public const int Calls = 10;
         /// <summary>Details of the nodes of a phase.</summary>
         public const int PhaseDetails = 11;
+        /// <summary>Counters of a module's sequence points.</summary>
+        public const int Lines = 12;
     }
 
     /// <summary>A thread's call tree, in the first chunk of its nodes, behind the chunk's header. Offsets are from the tree's beginning.</summary>
@@ -415,6 +417,17 @@ namespace Ilinst
     {
         /// <summary>The size of a counter.</summary>
         public const int Size = 16;
+    }
+
+    /// <summary>Counters of sequence points. Those of a module are a u64 each; the table of their places in the source follows.</summary>
+    internal static partial class LineLayout
+    {
+        /// <summary>u32: the number of counters.</summary>
+        public const int CountersAt = 40;
+        /// <summary>u32: the size of the table.</summary>
+        public const int TableSizeAt = 44;
+        /// <summary>The size of a counter.</summary>
+        public const int Counter = 8;
     }
 
     /// <summary>A phase: the state of all nodes at a moment. Its name follows the header of its chunk, then entries.</summary>

@@ -116,6 +116,30 @@ namespace Ilinst
             }
         }
 
+        /// <summary>Called when a module counts its first line.</summary>
+        /// <param name="moduleKey">The key of the module.</param>
+        /// <param name="count">The number of its counters.</param>
+        /// <returns>Their address for <see cref="WhenPassing"/>; zero if there is no memory.</returns>
+        public static IntPtr WhenCounting(long moduleKey, int count)
+        {
+            return Tokens.Of(Lines.Open(moduleKey, count));
+        }
+
+        /// <summary>Called before each statement whose line is counted: an increment in the caller's own code.</summary>
+        /// <param name="counters">
+        /// The address from <see cref="WhenCounting"/>; zero also where that calls back into the program, or threads wait for each other.
+        /// </param>
+        /// <param name="number">The number of the counter.</param>
+        [MethodImpl((MethodImplOptions)256)]
+        public static void WhenPassing(IntPtr counters, int number)
+        {
+            long* first = (long*)Tokens.Bits(counters);
+            if (first != null)
+            {
+                first[number]++;
+            }
+        }
+
         /// <summary>Called when a method that the runtime suspends is entered, in place of <see cref="WhenEntering"/>.</summary>
         /// <param name="methodId">The id of the method.</param>
         /// <returns>The token for the other probes.</returns>

@@ -11,6 +11,7 @@ namespace Ilinst
         private readonly string options;
         private byte[] names;
         private byte[] descriptions;
+        private byte[] lines;
 
         /// <summary>Put there by the weaver.</summary>
         public WovenAttribute(long moduleKey, string tool, string options)
@@ -50,6 +51,13 @@ namespace Ilinst
         {
             get { return descriptions; }
             set { descriptions = value; }
+        }
+
+        /// <summary>The places of its counters of lines in the source, as the profile has them; null if no lines are counted.</summary>
+        public byte[] Lines
+        {
+            get { return lines; }
+            set { lines = value; }
         }
     }
 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use weave::{
     CallsWord, Captured, Pattern, Rule,
     option_table::{
-        ALL, ALL_ASSEMBLIES, CALLS, CAPTURE, EMBED, ENTER, EXCEPT_NOISE, EXCLUDE, HANDLE, INCLUDE, KEEP_LAYOUT, LEAVE, MIN_IL,
-        NAMES, ONLY_HOT, OptionRow, OptionValue, PRESET, SNK, STRICT, WEAVE,
+        ALL, ALL_ASSEMBLIES, CALLS, CAPTURE, EMBED, ENTER, EXCEPT_NOISE, EXCLUDE, HANDLE, INCLUDE, KEEP_LAYOUT, LEAVE, LINES,
+        LINES_ONLY, MIN_IL, NAMES, ONLY_HOT, OptionRow, OptionValue, PRESET, SNK, STRICT, WEAVE,
     },
 };
 
@@ -67,6 +67,12 @@ pub(crate) struct ConfigArgs {
 pub(crate) struct WeaveArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+
+    #[arg(long, help_heading = LINES.heading, value_name = LINES.value_name, help = LINES.help, long_help = LINES.long_help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) lines: Option<bool>,
+
+    #[arg(long, help_heading = LINES_ONLY.heading, value_name = LINES_ONLY.value_name, help = LINES_ONLY.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) lines_only: Option<bool>,
 
     #[arg(long, help_heading = ALL_ASSEMBLIES.heading, value_name = ALL_ASSEMBLIES.value_name, help = ALL_ASSEMBLIES.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) all_assemblies: Option<bool>,
@@ -166,6 +172,8 @@ settings! {
     HANDLE = selection.hooks.handle;
     PRESET = selection.hooks.preset;
     CAPTURE = selection.capture;
+    LINES = lines;
+    LINES_ONLY = lines_only;
     ALL_ASSEMBLIES = all_assemblies;
     SNK = snk;
     KEEP_LAYOUT = keep_layout;

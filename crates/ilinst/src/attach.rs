@@ -62,8 +62,8 @@ Each step of an async method counts as a call, and waiting counts as running tim
 methods are skipped and reported.";
 
 /// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
-const NOT_APPLICABLE: [&str; 10] =
-    ["calls", "capture", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
+const NOT_APPLICABLE: [&str; 12] =
+    ["calls", "capture", "lines", "lines-only", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -238,6 +238,7 @@ fn print(methods: &[Explained], weaving: &Weaving) -> anyhow::Result<()> {
             Ok(Shape::Return) if decision.options.leave.0 == LeaveMode::Finally => {
                 "instrumented, with the leave probe before each ret: it has a tail call or a jmp, which a try block must not contain".into()
             }
+            Ok(Shape::Counted) => "its lines are counted, and it has no probe".into(),
             Ok(_) => "instrumented".into(),
             Err(reason) => format!("skipped, {}: {}", reason.code(), in_full(reason, because)),
         };
@@ -267,6 +268,7 @@ fn to_json(methods: &[Explained], weaving: &Weaving) -> Value {
         let (decision, text) = match &method.decision.outcome {
             Ok(Shape::Finally) => ("finally", None),
             Ok(Shape::Return) => ("return", None),
+            Ok(Shape::Counted) => ("lines", None),
             Err(reason) => (reason.code(), Some(in_full(reason, &method.because))),
         };
         let because: Vec<Value> = method.because.iter().map(because).collect();

@@ -65,7 +65,7 @@ impl WeaveArgs {
             }
         }
         let settings = args.add(file.as_ref().map(|file| &file.args));
-        let Self { selection, all_assemblies, snk: keys, keep_layout, embed, names, strict } = args;
+        let Self { selection, lines, lines_only, all_assemblies, snk: keys, keep_layout, embed, names, strict } = args;
         let mut calls = Calls::default();
         selection.calls.into_iter().for_each(|word| calls.add(word));
         let mut hook_assemblies = Vec::new();
@@ -82,6 +82,8 @@ impl WeaveArgs {
             keep_layout: keep_layout.unwrap_or_default(),
             embed: embed.unwrap_or_default(),
             names: names.unwrap_or_default(),
+            lines: lines.unwrap_or_default(),
+            lines_only: lines_only.unwrap_or_default(),
             hooks: selection.hooks.resolve(&mut hook_assemblies)?.unwrap_or(Hooks::TRACKER),
             capture: selection.capture.unwrap_or_default(),
             rules,

@@ -63,6 +63,8 @@ pub struct RewrittenBody {
     pub local_sig: Option<u32>,
     /// The shape of the rewritten body.
     pub shape: Shape,
+    /// The numbers of the counters in it, in the order of the code.
+    pub counters: Vec<u32>,
 }
 
 impl Batch {

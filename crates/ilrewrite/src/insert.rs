@@ -26,6 +26,8 @@ pub(crate) struct Insertion {
     pub(crate) pass: Vec<Instruction>,
     /// By index in [`Code::sites`]: before and after the call.
     pub(crate) sites: Vec<[Vec<Instruction>; 2]>,
+    /// The places that are counted: the index of an instruction in the input, and the code before it.
+    pub(crate) counters: Vec<(usize, [Instruction; 3])>,
     /// The local for the return value where the method ends, if the IL returns one.
     pub(crate) return_local: Option<u16>,
 }
@@ -33,9 +35,10 @@ pub(crate) struct Insertion {
 impl Insertion {
     /// Takes everything out. The buffers keep their capacity.
     pub(crate) fn clear(&mut self) {
-        let Self { enter, leave, leave_with_value, behind, handle, catch, pass, sites, return_local } = self;
+        let Self { enter, leave, leave_with_value, behind, handle, catch, pass, sites, counters, return_local } = self;
         [enter, leave, leave_with_value, behind, handle, catch, pass].into_iter().for_each(Vec::clear);
         sites.clear();
+        counters.clear();
         *return_local = None;
     }
 }
@@ -63,6 +66,7 @@ enum Addend {
     BehindCall(usize),
     Handle,
     Catch,
+    Counter(usize),
     BeforeCall(usize),
 }
 
@@ -82,6 +86,8 @@ pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &
     additions.clear();
     note_handlers(code, what, additions);
     note_sites(code, additions);
+    let counters = what.counters.iter().enumerate();
+    additions.extend(counters.map(|(number, (before, _))| Addition { before: *before, what: Addend::Counter(number) }));
     if !additions.is_empty() {
         additions.sort_unstable_by_key(|addition| (addition.before, addition.what));
         additions.dedup_by_key(|addition| (addition.before, addition.what));
@@ -92,7 +98,7 @@ pub(crate) fn insert(code: &mut Code, what: &Insertion, shape: Shape, scratch: &
     instructions.extend_from_slice(&what.enter);
     match shape {
         Shape::Finally => protect(code, what, instructions, moved),
-        Shape::Return => precede_exits(code, what, instructions, moved)?,
+        Shape::Return | Shape::Counted => precede_exits(code, what, instructions, moved)?,
     }
     Ok(())
 }
@@ -196,10 +202,11 @@ fn add(code: &mut Code, what: &Insertion, additions: &[Addition], out: &mut Vec<
             led_to = None;
         }
         let (instructions, origin) = match addend {
-            Addend::BehindCall(site) => (&what.sites[*site][1], before - 1),
-            Addend::Handle => (&what.handle, *before),
-            Addend::Catch => (&what.catch, *before),
-            Addend::BeforeCall(site) => (&what.sites[*site][0], *before),
+            Addend::BehindCall(site) => (&what.sites[*site][1][..], before - 1),
+            Addend::Handle => (&what.handle[..], *before),
+            Addend::Catch => (&what.catch[..], *before),
+            Addend::Counter(number) => (&what.counters[*number].1[..], *before),
+            Addend::BeforeCall(site) => (&what.sites[*site][0][..], *before),
         };
         if !matches!(addend, Addend::BehindCall(_)) {
             led_to = led_to.or(Some(out.len()));

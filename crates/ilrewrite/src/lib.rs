@@ -12,6 +12,7 @@ mod batch;
 mod calls;
 pub mod check;
 pub mod code;
+mod counter;
 pub mod effects;
 pub mod error;
 mod insert;
@@ -28,6 +29,7 @@ pub mod stack;
 pub mod token;
 
 pub use batch::{Batch, RewrittenBody};
+pub use counter::{CountedPlace, Counter};
 pub use effects::{CallEffect, Effects};
 pub use error::RewriteError;
 pub use method::{Method, Sites};

@@ -4,7 +4,10 @@ use std::fmt;
 
 use ecma335::{Cursor, MethodBody, Token, schema::MethodDef};
 
-use crate::probe::{LeaveMode, OwnCalls, Returned, Site, Value};
+use crate::{
+    counter::CountedPlace,
+    probe::{LeaveMode, OwnCalls, Returned, Site, Value},
+};
 
 /// A method to rewrite.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +30,8 @@ pub struct Method<'a, 'b> {
     pub sites: Sites<'b>,
     /// Its additional calls, if any.
     pub own: Option<&'b OwnCalls>,
+    /// The places that are counted. Those that cannot be counted are left out.
+    pub places: &'b [CountedPlace],
 }
 
 /// Chooses the calls (`call`, `callvirt`, `newobj`) that get a probe, by the token of the callee.

@@ -236,6 +236,8 @@ pub enum Shape {
     /// See [`LeaveMode::Return`]. Methods with `tail.` or `jmp` always get this shape, because no try block may
     /// contain those.
     Return,
+    /// No call of a probe: the body only counts places.
+    Counted,
 }
 
 impl Probe {
@@ -276,6 +278,15 @@ impl Probe {
 }
 
 impl<C> Probe<C> {
+    /// A probe without calls, for methods that only count places.
+    pub const NONE: Self = Self { enter: None, leave: None, handle: None, catch: None, sites: Vec::new() };
+
+    /// Whether nothing is called.
+    pub(crate) fn is_none(&self) -> bool {
+        let Self { enter, leave, handle, catch, sites } = self;
+        [enter, leave, handle, catch].into_iter().all(Option::is_none) && sites.is_empty()
+    }
+
     /// The probe with each call replaced.
     pub(crate) fn map<'p, D>(&'p self, replace: &mut impl FnMut(&'p C) -> D) -> Probe<D> {
         Probe {

@@ -15,6 +15,7 @@ use crate::{
     calls::build_calls,
     check::Checker,
     code::Code,
+    counter::{Counter, PreparedCounter, possible_places},
     effects::Effects,
     error::RewriteError,
     insert::{Insertion, Scratch, insert, keep_possible_sites, shape},
@@ -35,19 +36,22 @@ pub struct Context<'a, 'm> {
     /// The stack effects of calls.
     effects: Effects<'a, 'm>,
     probes: Vec<PreparedProbe<'m>>,
+    counter: Option<PreparedCounter>,
     /// The requests of the probes' calls.
     requests: Requests,
 }
 
 impl<'a, 'm> Context<'a, 'm> {
-    /// Prepares to rewrite bodies of the module with these metadata, with any of these probes.
+    /// Prepares to rewrite bodies of the module with these metadata, with any of these probes. Without a counter, no places
+    /// are counted.
     ///
     /// # Errors
     /// If a probe's calls do not fit: see [`Probe::validate`].
-    pub fn new(metadata: &'m Metadata<'a>, probes: &'m [Probe]) -> Result<Self, ecma335::Error> {
+    pub fn new(metadata: &'m Metadata<'a>, probes: &'m [Probe], counter: Option<&Counter>) -> Result<Self, ecma335::Error> {
         let mut requests = Requests::default();
         let probes = probes.iter().map(|probe| PreparedProbe::new(probe, &mut requests)).collect::<Result<_, _>>()?;
-        Ok(Self { metadata, effects: Effects::new(metadata), probes, requests })
+        let counter = counter.map(|counter| PreparedCounter::new(counter, &mut requests));
+        Ok(Self { metadata, effects: Effects::new(metadata), probes, counter, requests })
     }
 
     /// The module's metadata.
@@ -105,12 +109,13 @@ impl BodyRewriter {
         let Decoded { return_type, shape } = decoded;
         let locals = Locals::plan(context.metadata, &self.code, method, probe, (shape, return_type), &mut self.local_sig)?;
         build_calls(&self.code, probe, method, shape, &locals, batch, &mut self.insertion);
+        let counters = self.count_places(context, method);
         insert(&mut self.code, &self.insertion, shape, &mut self.scratch)?;
         self.layout.lay_out(&mut self.code, method.body.il);
         let emitted = self.emit(probe, method, shape, &locals, batch);
         self.check(context, method.body, decoded, &emitted, batch)?;
         let Emitted { start, fixups, local_sig, .. } = emitted;
-        Ok(RewrittenBody { range: start..batch.bodies.len(), fixups: fixups..batch.fixups.len(), local_sig, shape })
+        Ok(RewrittenBody { range: start..batch.bodies.len(), fixups: fixups..batch.fixups.len(), local_sig, shape, counters })
     }
 
     /// The code of the last rewritten body.
@@ -121,6 +126,14 @@ impl BodyRewriter {
     /// The layout of the last rewritten body.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Builds the code that counts the method's places, and returns the numbers of their counters.
+    fn count_places(&mut self, context: &Context<'_, '_>, method: &Method<'_, '_>) -> Vec<u32> {
+        let Some(counter) = context.counter.filter(|_| !method.places.is_empty()) else { return Vec::new() };
+        let places = possible_places(&self.code, method.places);
+        self.insertion.counters.extend(places.iter().map(|(index, number)| (*index, counter.count(*number))));
+        places.into_iter().map(|(_, number)| number).collect()
     }
 
     /// Decodes the body, and chooses its shape.
@@ -155,7 +168,7 @@ impl BodyRewriter {
             true => method.leave_mode,
             false => LeaveMode::Return,
         };
-        let shape = shape(&self.code, mode);
+        let shape = if probe.calls.is_none() { Shape::Counted } else { shape(&self.code, mode) };
         if row.is_async() && shape != Shape::Finally && has_leave {
             return Err(RewriteError::TailOfSuspended);
         }

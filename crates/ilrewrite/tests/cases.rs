@@ -11,8 +11,8 @@ use std::{fs, path::Path, sync::Arc};
 use assembler::{Case, Source};
 use ecma335::{Cursor, FileOffset, Image, Metadata, MethodBody, Token};
 use ilrewrite::{
-    Argument, AssemblyName, Batch, BodyRewriter, Call, Context, Method, MethodName, OwnArgument, OwnCall, OwnCalls, Probe,
-    Returned, RewriteError, Site, SiteProbe, Sites, SpecMember, TokenProvider, TokenRequest, TypeName, Value,
+    Argument, AssemblyName, Batch, BodyRewriter, Call, Context, CountedPlace, Counter, Method, MethodName, OwnArgument, OwnCall,
+    OwnCalls, Probe, Returned, RewriteError, Site, SiteProbe, Sites, SpecMember, TokenProvider, TokenRequest, TypeName, Value,
 };
 
 /// The values of every method: an id, and a name.
@@ -95,6 +95,7 @@ fn probe(name: &str) -> Probe {
     };
     match name {
         "token" => token,
+        "none" => Probe::NONE,
         // These probes stand around a call, before one with no other kind, and around one with no value to keep. The
         // last one stands around a call and the call whose return value it consumes.
         "sites" => Probe {
@@ -211,7 +212,11 @@ fn own_calls() -> OwnCalls {
 fn run(case: &Case, source: &Source) -> String {
     let metadata = Metadata::parse(Cursor::new(&source.metadata, FileOffset(0))).expect("it was written");
     let probes = [probe(&case.probe)];
-    let context = Context::new(&metadata, &probes).expect("its calls fit");
+    // `void Count(native int, int32)`
+    let counter = Counter { address: Token(0x0400_0002), method: call("Count", &[0x00, 0x02, 0x01, 0x18, 0x08], &[]).method };
+    let context = Context::new(&metadata, &probes, Some(&counter)).expect("its calls fit");
+    let places: Vec<CountedPlace> =
+        (7..).zip(&source.places).map(|(counter, offset)| CountedPlace { offset: *offset, counter }).collect();
     let site_of = |token: Token| {
         let probe = case.site_of(&source.word(token)?)?;
         Some(Site { probe, constant: 0xA0 + probe as u64 })
@@ -227,7 +232,8 @@ fn run(case: &Case, source: &Source) -> String {
         let has_returned = ["returned", "changed"].contains(&case.probe.as_str()) && source.signature.get(2) != Some(&0x01);
         let returned = if has_returned { Returned::Reference } else { Returned::Nothing };
         let own = (case.probe == "own").then_some(&own);
-        let method = Method { row, signature, body: &body, probe: 0, leave_mode, values: &VALUES, returned, sites, own };
+        let method =
+            Method { row, signature, body: &body, probe: 0, leave_mode, values: &VALUES, returned, sites, own, places: &places };
         BodyRewriter::default().rewrite(&context, &method, batch)
     };
     let mut batch = context.batch();
@@ -245,8 +251,9 @@ fn run(case: &Case, source: &Source) -> String {
         batch.settle(body, &mut settled, &mut tokens).expect("every token is to be had");
     }
     let rewritten = MethodBody::parse(Cursor::new(&batch.bodies[body.range.clone()], FileOffset(0))).expect("it was checked");
+    let counters = if places.is_empty() { String::new() } else { format!(", counters {:?}", body.counters) };
     format!(
-        "{:?}\n{}",
+        "{:?}{counters}\n{}",
         body.shape,
         assembler::print(&rewritten, &|token| source.word(token).or_else(|| Some(tokens.words(token).to_owned())))
     )

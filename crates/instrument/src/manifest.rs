@@ -151,6 +151,7 @@ fn decision(outcome: &Result<Shape, Reason>) -> &'static str {
     match outcome {
         Ok(Shape::Finally) => "finally",
         Ok(Shape::Return) => "return",
+        Ok(Shape::Counted) => "lines",
         Err(reason) => reason.code(),
     }
 }

@@ -7,6 +7,7 @@
 
 mod compiler_generated;
 mod descriptions;
+mod line_table;
 mod mark;
 mod member;
 mod method_id;
@@ -19,7 +20,8 @@ mod woven_names;
 
 pub use compiler_generated::{CompilerGenerated, Origin, Step};
 pub use descriptions::{Description, Descriptions};
-pub use mark::{EMBEDDED_NAMESPACE, MARK_TYPE, Mark, TRACKER_NAMESPACE, first_embedded, module_key};
+pub use line_table::{CountedPoint, LineDocument, LineTable, TableMethod};
+pub use mark::{EMBEDDED_NAMESPACE, LINES_TYPE, MARK_TYPE, Mark, TRACKER_NAMESPACE, first_embedded, module_key};
 pub use member::{is_compiler_generated, written_member, written_type};
 pub use method_id::MethodId;
 pub use name_check::{TypeCheck, name_check};

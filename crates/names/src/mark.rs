@@ -1,5 +1,5 @@
-//! The mark of an instrumented module: an attribute with the module's key, the tool, the options, and the names and
-//! descriptions of methods.
+//! The mark of an instrumented module: an attribute with the module's key, the tool, the options, the names and
+//! descriptions of methods, and the places of counted lines.
 
 use ecma335::{
     Cursor, Error, FileOffset, Metadata, Rid, Token,
@@ -15,6 +15,8 @@ pub const TRACKER_NAMESPACE: &str = "Ilinst";
 pub const EMBEDDED_NAMESPACE: &str = "<Ilinst>";
 /// The attribute that marks a module as instrumented.
 pub const MARK_TYPE: &str = "WovenAttribute";
+/// The type behind all others of an instrumented module that holds the address of its counters of lines.
+pub const LINES_TYPE: &str = "<Ilinst.Lines>";
 /// A property that is an array of bytes, up to the length of its name (II.23.3).
 const BYTES_PROPERTY: [u8; 3] = [0x54, 0x1D, 0x05];
 
@@ -31,6 +33,8 @@ pub struct Mark<'s> {
     pub names: Option<&'s [u8]>,
     /// The descriptions of captured methods: see [`Descriptions`](crate::Descriptions).
     pub descriptions: Option<&'s [u8]>,
+    /// The places of counted lines: see [`LineTable`](crate::LineTable).
+    pub lines: Option<&'s [u8]>,
 }
 
 impl<'s> Mark<'s> {
@@ -69,8 +73,8 @@ impl<'s> Mark<'s> {
         };
         let (tool, options) = (text()?, text()?);
         cursor.u16().ok()?;
-        let (names, descriptions) = (property(&mut cursor, "Names"), property(&mut cursor, "Descriptions"));
-        let mark = Self { module_key, tool, options, names, descriptions };
+        let [names, descriptions, lines] = ["Names", "Descriptions", "Lines"].map(|name| property(&mut cursor, name));
+        let mark = Self { module_key, tool, options, names, descriptions, lines };
         (mark.to_blob() == blob).then_some(mark)
     }
 
@@ -82,7 +86,7 @@ impl<'s> Mark<'s> {
             ecma335::cursor::put_compressed_u32(&mut blob, text.len() as u32);
             blob.extend_from_slice(text.as_bytes());
         }
-        let properties = [("Names", self.names), ("Descriptions", self.descriptions)];
+        let properties = [("Names", self.names), ("Descriptions", self.descriptions), ("Lines", self.lines)];
         let properties = || properties.iter().filter_map(|(name, bytes)| Some((name, (*bytes)?)));
         blob.put_u16(properties().count() as u16);
         for (name, bytes) in properties() {

@@ -49,6 +49,8 @@ kinds! {
         Calls = 10,
         /// Details of the nodes of a phase.
         PhaseDetails = 11,
+        /// Counters of a module's sequence points.
+        Lines = 12,
     }
 }
 
@@ -93,6 +95,18 @@ layout! {
     counter: "CounterLayout" {
         /// The size of a counter.
         SIZE: usize = 16;
+    }
+}
+
+layout! {
+    /// Counters of sequence points. Those of a module are a u64 each; the table of their places in the source follows.
+    lines: "LineLayout" {
+        /// u32: the number of counters.
+        COUNTERS_AT: usize = chunk::OWN_AT;
+        /// u32: the size of the table.
+        TABLE_SIZE_AT: usize = 44;
+        /// The size of a counter.
+        COUNTER: usize = 8;
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     trees::{self, NodeFlags},
 };
 
-const DECLARATIONS: [Declaration; 29] = [
+const DECLARATIONS: [Declaration; 30] = [
     first_block::header::DECLARATION,
     first_block::control::DECLARATION,
     HeaderFlags::DECLARATION,
@@ -30,6 +30,7 @@ const DECLARATIONS: [Declaration; 29] = [
     NameKind::DECLARATION,
     chunks::event::DECLARATION,
     chunks::counter::DECLARATION,
+    chunks::lines::DECLARATION,
     chunks::phase::DECLARATION,
     PhaseKind::DECLARATION,
     captured::calls::DECLARATION,

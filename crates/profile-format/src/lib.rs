@@ -13,7 +13,7 @@ mod trees;
 pub use captured::{
     CallEnd, CallFlags, CallRecordKind, DescriptionKind, ParameterMode, TypeShape, UnreadReason, ValueKind, calls,
 };
-pub use chunks::{ChunkKind, NameKind, PhaseKind, chunk, counter, event, merged, names, phase};
+pub use chunks::{ChunkKind, NameKind, PhaseKind, chunk, counter, event, lines, merged, names, phase};
 pub use csharp::csharp;
 pub use first_block::{ClockKind, Command, HeaderFlags, RecordingMode, control, header};
 pub use trees::{NodeFlags, async_record, bucket, few_calls, frame, node, statistics, tree};

@@ -11,6 +11,7 @@ use names::MethodId;
 
 use crate::{
     file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase, unpacked},
+    lines::{self, SourceFile},
     model::{
         CallTree, Clock, End, MethodName, Mode, Module, Notes, ProbeCost, Profile, SampleLosses, SampleType, ThreadName, Unit,
     },
@@ -65,6 +66,7 @@ struct Part {
     modules: BTreeSet<Module>,
     names: HashMap<u64, MethodName>,
     exception_types: HashMap<u64, String>,
+    lines: Vec<SourceFile>,
     /// By phase; the first is the whole run.
     spans: BTreeMap<Option<String>, Span>,
 }
@@ -169,6 +171,7 @@ impl Part {
         }
         self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
         self.modules.extend(profile.modules.iter().cloned());
+        self.add_lines(&profile.lines);
         for (index, function) in profile.functions.iter().enumerate() {
             let id = function.method_id.0;
             if let Some(name) = &function.name {
@@ -185,6 +188,12 @@ impl Part {
             if let Some(phase) = file.as_ref().and_then(|file| file.phase(name)) {
                 self.add_span(Some(name), &phase, mode, clock);
             }
+        }
+    }
+
+    fn add_lines(&mut self, more: &[SourceFile]) {
+        if !more.is_empty() {
+            self.lines = lines::merge(self.lines.drain(..).chain(more.iter().cloned()));
         }
     }
 
@@ -217,6 +226,7 @@ impl Part {
         self.sample_losses = self.sample_losses.and(other.sample_losses);
         self.costs.iter_mut().zip(other.costs).for_each(|(sum, cost)| *sum = sum.wrapping_add(cost));
         self.modules.extend(other.modules.iter().cloned());
+        self.add_lines(&other.lines);
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
         let kinds = sample_types(mode);
@@ -261,6 +271,7 @@ impl Part {
         };
         header.write(out)?;
         self.write_names(out)?;
+        file::write_lines(out, &self.lines)?;
         let mut number = 0;
         let values = sample_types(mode).len();
         for (phase, span) in self.spans.values().enumerate() {

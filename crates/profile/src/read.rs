@@ -11,6 +11,7 @@ use self::{functions::Functions, merged::Merged, span::Span, trees::Trees};
 use crate::{
     error::Error,
     file::{PhaseKind, Records, set_running, unpacked},
+    lines,
     model::{CallTree, Mode, Node, Notes, ProbeCost, Profile, SampleType},
 };
 
@@ -32,13 +33,15 @@ impl<'a> ProfileFile<'a> {
         Records::read(bytes).map(Self)
     }
 
-    /// Returns the profile of the run, from the last reset on.
+    /// Returns the profile of the run, from the last reset on. Lines are counted over the whole run.
     pub fn profile(&self) -> Profile {
-        Profile::from_records(&self.0, &Span::since_reset(&self.0), 0)
+        let profile = Profile::from_records(&self.0, &Span::since_reset(&self.0), 0);
+        Profile { lines: lines::merge(self.0.lines.iter().cloned()), ..profile }
     }
 
     /// Returns a phase: from the mark with this name to the next mark, or to the end. If several marks have the name, adds up
-    /// their phases. Returns `None` if no mark has it. Values that two snapshots cannot show, such as pending calls, are missing.
+    /// their phases. Returns `None` if no mark has it. Values that two snapshots cannot show, such as pending calls and the counts of
+    /// lines, are missing.
     pub fn phase(&self, name: &str) -> Option<Profile> {
         let records = &self.0;
         if records.header.is_merged {

@@ -1,6 +1,7 @@
 //! One module: the plan for its methods, their bodies, and the assembly of the output.
 
 mod assemble;
+mod lines;
 mod loaded;
 mod merge;
 pub(crate) mod plan;

@@ -4,6 +4,7 @@ pub mod check;
 pub(crate) mod dangling;
 pub(crate) mod embed;
 pub(crate) mod headers;
+pub(crate) mod lines_type;
 pub(crate) mod local_sigs;
 pub mod note;
 pub mod pdb;

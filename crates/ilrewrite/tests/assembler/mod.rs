@@ -33,6 +33,8 @@ pub(crate) struct Source {
     pub(crate) row: MethodDef,
     pub(crate) signature: Vec<u8>,
     pub(crate) body: Vec<u8>,
+    /// The offsets of the counted places.
+    pub(crate) places: Vec<u32>,
     /// The names of the tokens in the body.
     own: BTreeMap<u32, String>,
 }
@@ -50,7 +52,7 @@ impl Case {
         let (mut settings, mut code, mut clauses) = (BTreeMap::new(), Vec::new(), Vec::new());
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             match line.split_once(": ") {
-                Some((key @ ("probe" | "leave" | "method" | "locals" | "header" | "bytes" | "sites"), value)) => {
+                Some((key @ ("probe" | "leave" | "method" | "locals" | "header" | "bytes" | "sites" | "places"), value)) => {
                     settings.insert(key.to_owned(), value.trim().to_owned());
                 }
                 _ if line.starts_with(".try") => clauses.push(line.to_owned()),
@@ -132,7 +134,9 @@ impl Case {
         }
         let mut row = base.tables.rows::<MethodDef>().next().expect("the sample has methods").1;
         row.impl_flags = if self.has("async") { 0x2000 } else { 0 };
-        Source { metadata: builder.finish().expect("it can be written").to_vec(), row, signature, body: bytes, own }
+        let place = |label: &str| offsets.get(label).copied().unwrap_or_else(|| label.parse().expect("a label or an offset"));
+        let places = self.setting("places").split_whitespace().map(place).collect();
+        Source { metadata: builder.finish().expect("it can be written").to_vec(), row, signature, body: bytes, places, own }
     }
 
     /// The number of the site probe for calls of a method: `sites: void (int32) = 0; int32 () = 1`.

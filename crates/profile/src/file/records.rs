@@ -9,13 +9,14 @@ use super::{
     cursor::{Cursor, u64_at},
     events::Events,
     header::Header,
+    lines::lines,
     merged::{MethodStatistics, PathChunk, method_statistics},
     names::Names,
     nodes::{NodeChunk, RawNode, Slot},
     phases::{DetailsChunk, PhaseChunk, PhaseDetails},
     statistics::StatisticsChunk,
 };
-use crate::{error::Error, model::Mode, statistics::Statistics};
+use crate::{error::Error, lines::SourceFile, model::Mode, statistics::Statistics};
 
 /// All records of a file.
 pub(crate) struct Records<'a> {
@@ -34,6 +35,8 @@ pub(crate) struct Records<'a> {
     /// Paths of a merged file.
     pub(crate) paths: Vec<PathChunk<'a>>,
     pub(crate) method_statistics: Vec<MethodStatistics>,
+    /// The source files of each chunk with counters of lines.
+    pub(crate) lines: Vec<SourceFile>,
     /// The number of events.
     pub(crate) events: u64,
     /// The first defect.
@@ -78,6 +81,7 @@ impl<'a> Records<'a> {
             phase_details: Vec::new(),
             paths: Vec::new(),
             method_statistics: Vec::new(),
+            lines: Vec::new(),
             events: 0,
             damage: None,
         };
@@ -120,6 +124,7 @@ impl<'a> Records<'a> {
             ChunkKind::PhaseDetails => self.phase_details.push(DetailsChunk::read(chunk)?),
             ChunkKind::Paths => self.paths.push(PathChunk::read(chunk)?),
             ChunkKind::MethodStatistics => self.method_statistics.extend(method_statistics(chunk)?),
+            ChunkKind::Lines => self.lines.extend(lines(chunk)?),
             ChunkKind::Calls => self.header.has_captured_calls = true,
             // Captured calls and what they refer to are read separately.
             ChunkKind::Descriptions | ChunkKind::Free => {}

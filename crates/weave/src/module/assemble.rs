@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use ecma335::{
     Additions, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments,
-    Token,
+    Table, Token,
     image::Precompiled,
     schema::{File, MethodDef},
     tables::RowCounts,
@@ -14,6 +14,7 @@ use names::{Mark, WovenNames, module_key};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    lines::LineCounters,
     merge::{Merged, WovenMethods, weave_methods},
     plan::Plan,
     weaving::Weave,
@@ -23,6 +24,7 @@ use crate::{
         dangling,
         embed::{Embedded, Tokens},
         headers::adapt_headers,
+        lines_type::{LinesRefs, LinesType, NewLines},
         local_sigs::{self, LocalSigs},
         note::Note,
         pdb::{DebugInfo, DebugOutput, MethodDebug, NewPdb, Pdb, PdbBuilder},
@@ -70,6 +72,18 @@ pub struct WovenBodies<'a, 'm> {
     debug: DebugInfo<'a, 'm>,
     /// The PDB to update.
     pdb: Option<Cow<'m, [u8]>>,
+    /// The counters of lines, if some are counted.
+    lines: Option<CountedLines>,
+    /// Whether lines are to be counted, and there is no PDB to find them by.
+    lacks_lines: bool,
+}
+
+/// The counters of a module's lines.
+struct CountedLines {
+    ty: LinesType,
+    count: u32,
+    /// The places of the counters, for the mark.
+    table: Vec<u8>,
 }
 
 impl<'a, 'm> WovenBodies<'a, 'm> {
@@ -108,6 +122,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 has_id: Vec::new(),
                 debug: DebugInfo::default(),
                 pdb: None,
+                lines: None,
+                lacks_lines: false,
             });
         }
         let begin = || {
@@ -121,12 +137,40 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
         let pdb_budget = pdb.as_ref().map_or(0, |pdb| pdb.len());
         let old_pdb = old_pdb.as_ref().map(|pdb| (pdb, pdb_budget));
+        let methods = metadata.tables.count(Table::MethodDef);
+        let counters = old_pdb.filter(|_| plan.counts_lines).map(|(pdb, size)| {
+            (LineCounters::new(pdb, size, methods, |rid| plan.has_lines(rid)), LinesType::behind(metadata, embedded.as_deref()))
+        });
+        let in_code = counters.as_ref().map(|(counters, ty)| (counters, weaving.tracker.line_counter(ty.field())));
         let WovenMethods { merged, calls, pdb_is_overdrawn } =
-            weave_methods(image, metadata, weaving, module_key, &plan, old_pdb, begin)?;
+            weave_methods(image, metadata, weaving, module_key, &plan, old_pdb, in_code, begin)?;
+        let lines = counters.filter(|_| !merged.counted.is_empty()).zip(old_pdb.zip(pdb.as_deref()));
+        let lines = lines.map(|((counters, ty), ((parsed, _), bytes))| {
+            let table = counters.table((image, metadata), (parsed, bytes), &merged.counted)?.write();
+            Ok(CountedLines { ty, count: counters.count(), table })
+        });
+        let lines = lines.transpose()?;
+        let lacks_lines = weaving.options.counts_lines() && old_pdb.is_none();
         let pdb = if pdb_is_overdrawn { debug.give_up("many of its methods share large records") } else { pdb };
-        let has_id = plan.methods_with_ids(merged.bodies.iter().map(|(rid, _)| *rid), weaving.options);
+        let has_probes = |rid: &Rid<MethodDef>| merged.methods.get(rid.get() as usize - 1) != Some(&Ok(Shape::Counted));
+        let probed = merged.bodies.iter().map(|(rid, _)| *rid).filter(has_probes);
+        let has_id = plan.methods_with_ids(probed, weaving.options);
         let options_by_method = plan.options_by_method;
-        Ok(Self { image, metadata, weaving, module_key, words, options_by_method, calls, has_id, merged, debug, pdb })
+        Ok(Self {
+            image,
+            metadata,
+            weaving,
+            module_key,
+            words,
+            options_by_method,
+            calls,
+            has_id,
+            merged,
+            debug,
+            pdb,
+            lines,
+            lacks_lines,
+        })
     }
 
     /// The decision for each method, for callers that write no file. Indexed by MethodDef row number minus one.
@@ -142,12 +186,14 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     /// If the file cannot be written, or must not be: see [`Refusal::from_error`](crate::Refusal::from_error).
     pub fn finish(self) -> Result<Woven<'a>, Error> {
         if self.merged.bodies.is_empty() {
-            return unchanged(self.image, self.metadata, self.module_key, self.merged.methods);
+            let mut woven = unchanged(self.image, self.metadata, self.module_key, self.merged.methods)?;
+            woven.notes.extend(self.lacks_lines.then_some(Note::NoLines));
+            return Ok(woven);
         }
-        let Marked { merged, module, calls, debug, pdb } = self.mark()?;
+        let Marked { merged, module, calls, debug, pdb, lines } = self.mark()?;
         let writer = ImageWriter::new(module.image, module.metadata, module.weaving.options.keep_layout);
         let locals_settled = merged.settle_locals(module.image, module.metadata, &writer)?;
-        let placed = locals_settled.place_bodies(&writer)?;
+        let placed = locals_settled.place_bodies(&writer, lines)?;
         let complete = placed.complete(&module)?;
         let described = complete.update_pdb(&module, debug, pdb);
         described.write(&module, writer, calls)
@@ -155,7 +201,8 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
 
     /// Adds the mark to the module.
     fn mark(self) -> Result<Marked<'a, 'm>, Error> {
-        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, mut merged, debug, pdb } = self;
+        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, lacks_lines, .. } = self;
+        let Self { mut merged, debug, pdb, lines, .. } = self;
         if let Some(constructor) = weaving.tracker.add_to(&mut merged.tokens)? {
             let names = (has_id.contains(&true) || !calls.is_empty()).then(|| {
                 let named = calls.iter().map(|call| Ok((call.member_ref, call.names(metadata)?)));
@@ -171,10 +218,17 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 options: &words,
                 names: names.as_deref(),
                 descriptions: descriptions.as_deref(),
+                lines: lines.as_ref().map(|lines| &lines.table[..]),
             };
             merged.tokens.mark(constructor, &mark.to_blob())?;
         }
-        Ok(Marked { merged, module: Module { image, metadata, weaving, module_key, words }, calls, debug, pdb })
+        let lines = lines.map(|CountedLines { ty, count, .. }| {
+            let refs = LinesRefs::ask(&mut merged.tokens, metadata, weaving.tracker)?;
+            Ok(NewLines { ty, refs, module_key, count })
+        });
+        let lines = lines.transpose()?;
+        let module = Module { image, metadata, weaving, module_key, words, lacks_lines };
+        Ok(Marked { merged, module, calls, debug, pdb, lines })
     }
 }
 
@@ -186,6 +240,8 @@ struct Module<'a, 'm> {
     module_key: u64,
     /// The options as the mark states them.
     words: String,
+    /// See [`WovenBodies::lacks_lines`].
+    lacks_lines: bool,
 }
 
 /// Woven bodies with the mark. All tokens are there, but for signatures of locals.
@@ -195,6 +251,7 @@ struct Marked<'a, 'm> {
     calls: Vec<CallTarget>,
     debug: DebugInfo<'a, 'm>,
     pdb: Option<Cow<'m, [u8]>>,
+    lines: Option<NewLines>,
 }
 
 /// A module in which no method was woven.
@@ -264,7 +321,8 @@ impl<'a, 'm> Merged<'a, Tokens<'a, 'm>> {
         metadata: &Metadata<'a>,
         writer: &ImageWriter<'_, '_>,
     ) -> Result<LocalsSettled<'a, 'm>, Error> {
-        let Self { tokens: Tokens { mut builder, embedded, local_sigs }, mut code, bodies, body_sigs, records, methods } = self;
+        let Self { tokens: Tokens { mut builder, embedded, local_sigs }, mut code, bodies, body_sigs, records, methods, .. } =
+            self;
         let of_bodies = || bodies.iter().zip(&body_sigs).filter_map(|((rid, range), sig)| Some((*rid, range.start, (*sig)?)));
         // Native code may refer to any part of the image.
         let unused = if writer.obstacle().is_none() {
@@ -284,7 +342,8 @@ impl<'a, 'm> Merged<'a, Tokens<'a, 'm>> {
 }
 
 impl<'a, 'm> LocalsSettled<'a, 'm> {
-    fn place_bodies(self, writer: &ImageWriter<'_, '_>) -> Result<BodiesPlaced<'a, 'm>, Error> {
+    /// Gives the bodies addresses, and adds the types that are the tracker's.
+    fn place_bodies(self, writer: &ImageWriter<'_, '_>, lines: Option<NewLines>) -> Result<BodiesPlaced<'a, 'm>, Error> {
         let Self { mut builder, embedded, mut code, bodies, records, methods } = self;
         let code_rva = writer.code_rva()?;
         let rva = |at: usize| {
@@ -297,6 +356,9 @@ impl<'a, 'm> LocalsSettled<'a, 'm> {
         if let Some(embedded) = embedded {
             code.push(embedded.add_to(&mut builder, rva(code.len())?)?);
         }
+        if let Some(lines) = lines {
+            code.push(lines.add_to(&mut builder, rva(code.len())?)?);
+        }
         Ok(BodiesPlaced { builder, code, bodies, records, methods })
     }
 }
@@ -304,7 +366,7 @@ impl<'a, 'm> LocalsSettled<'a, 'm> {
 impl<'a, 'm> BodiesPlaced<'a, 'm> {
     /// Gives the module its MVID.
     fn complete(mut self, module: &Module<'a, 'm>) -> Result<Complete<'a, 'm>, Error> {
-        let Module { image, metadata, weaving, module_key, words } = module;
+        let Module { image, metadata, weaving, module_key, words, .. } = module;
         dangling::refuse(image, metadata, &self.methods, &self.builder.growth())?;
         // A composite image lists the MVIDs of its components. The runtime ends a program that loads a component with
         // another MVID.
@@ -335,6 +397,7 @@ impl<'a, 'm> Described<'a, 'm> {
         let (mut writer, mut notes) = adapt_headers(image, writer);
         writer.set_debug(entries);
         notes.extend(trouble.map(Note::PdbRemoved));
+        notes.extend(module.lacks_lines.then_some(Note::NoLines));
         notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
         let key = strong_name::prepare(image, metadata, weaving.keys, &mut writer, &mut notes);
         let (code_offset, additions) = (writer.code_offset()?, builder.additions());

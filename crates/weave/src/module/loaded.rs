@@ -54,18 +54,19 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     let captured = methods.filter(|rid| plan.options_by_method.get(*rid).capture.0.calls);
     let descriptions = description::of_methods(image, metadata, captured)?;
     let (options, descriptions) = (weaving.options.to_string(), descriptions.as_deref());
-    let mark = Mark { module_key, tool: weaving.tool, options: &options, names: None, descriptions }.to_blob();
+    let mark = Mark { module_key, tool: weaving.tool, options: &options, names: None, descriptions, lines: None }.to_blob();
     // A trial as a file comes first: a module that must not be written as a file must not be woven in a runtime either.
     let tokens = || {
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
         with_mark(Tokens { builder, embedded: None, local_sigs }, weaving, &mark)
     };
-    let Merged { tokens, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, tokens)?.merged;
+    let Merged { tokens, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, None, tokens)?.merged;
     let Tokens { mut builder, local_sigs, .. } = tokens;
     local_sigs.settle(&mut builder, metadata, Vec::new())?;
     dangling::refuse(image, metadata, &methods, &builder.growth())?;
     let begin = || with_mark(begin()?, weaving, &mark);
-    let Merged { code, bodies, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, begin)?.merged;
+    let Merged { code, bodies, methods, .. } =
+        weave_methods(image, metadata, weaving, module_key, &plan, None, None, begin)?.merged;
     Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods }))
 }
 

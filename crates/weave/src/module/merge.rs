@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use ecma335::{Budget, Error, Image, Metadata, Rid, Segments, Token, schema::MethodDef};
-use ilrewrite::{Batch, Context, Probe, RewrittenBody, Shape, TokenProvider};
+use ilrewrite::{Batch, Context, Counter, Probe, RewrittenBody, Shape, TokenProvider};
 use rayon::prelude::*;
 
 use super::{
+    lines::LineCounters,
     plan::Plan,
     weave_body::{BodyWeaver, Worker},
     weaving::Weave,
@@ -47,13 +48,16 @@ pub(super) struct Merged<'a, P> {
     pub(super) body_sigs: Vec<Option<Token>>,
     /// The debug information of each method, if there is a PDB, and its new signature of locals.
     pub(super) records: Vec<(Result<MethodDebug, Error>, Option<Token>)>,
+    /// The methods with counted lines, and their counters.
+    pub(super) counted: Vec<(Rid<MethodDef>, Vec<u32>)>,
     /// The outcome for each method so far. Indexed by row number minus one.
     pub(super) methods: Vec<Result<Shape, Reason>>,
 }
 
 impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
     pub(super) fn new(tokens: P, methods: Vec<Result<Shape, Reason>>) -> Self {
-        Self { tokens, code: Segments::default(), bodies: Vec::new(), body_sigs: Vec::new(), records: Vec::new(), methods }
+        let (code, bodies, body_sigs, records, counted) = Default::default();
+        Self { tokens, code, bodies, body_sigs, records, counted, methods }
     }
 
     fn add(&mut self, Chunk { mut batch, debug, methods }: Chunk) -> Result<(), Error> {
@@ -64,6 +68,9 @@ impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
                     batch.settle(&body, &mut settled, &mut self.tokens)?;
                     let start = self.code.len() + body.range.start;
                     self.bodies.push((rid, start..start + body.range.len()));
+                    if !body.counters.is_empty() {
+                        self.counted.push((rid, body.counters));
+                    }
                     let local_sig = body.local_sig.and_then(|request| settled.get(request as usize).copied().flatten());
                     self.body_sigs.push(local_sig);
                     self.records.extend(debug.next().map(|records| (records, local_sig)));
@@ -86,7 +93,8 @@ pub(super) struct WovenMethods<'a, P> {
 }
 
 /// Weaves the methods of a plan. `begin` returns the provider of tokens. It is called again if methods share more data than
-/// the budget allows. The PDB, given with its size, is updated if there is one.
+/// the budget allows. The PDB, given with its size, is updated if there is one. Lines are counted in the code that is given
+/// with their counters.
 pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
     image: &Image<'a>,
     metadata: &Metadata<'a>,
@@ -94,6 +102,7 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
     module_key: u64,
     plan: &Plan,
     pdb: Option<(&Pdb<'_>, usize)>,
+    lines: Option<(&LineCounters, Counter)>,
     begin: impl Fn() -> Result<P, Error>,
 ) -> Result<WovenMethods<'a, P>, Error> {
     let methods = plan.outcomes();
@@ -108,7 +117,7 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
     let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
     let mut weaver = BodyWeaver {
         image,
-        bodies: Context::new(metadata, &probes)?,
+        bodies: Context::new(metadata, &probes, lines.as_ref().map(|(_, counter)| counter))?,
         module_key,
         options: weaving.options,
         hooks: &hooks,
@@ -120,6 +129,7 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
         forwarders: &plan.forwarders,
         calls: calls(),
         pdb: pdb.map(|(pdb, _)| pdb),
+        lines: lines.as_ref().map(|(counters, _)| *counters),
         budget,
         pdb_budget,
     };

@@ -1,5 +1,7 @@
 //! Decides for each method of a module whether it is woven, before bodies are rewritten.
 
+use std::collections::HashSet;
+
 use ecma335::{
     Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     schema::{CustomAttribute, MethodDef, TypeDef},
@@ -8,7 +10,7 @@ use ilrewrite::Shape;
 use names::CompilerGenerated;
 
 use crate::{
-    output::pdb,
+    output::{lines_type::LinesType, pdb},
     patterns::condition::Condition,
     probes::hooks::Hooks,
     select::{
@@ -35,6 +37,10 @@ pub struct Plan {
     pub(crate) options_by_method: OptionsByMethod,
     /// The methods that only call skipped methods.
     pub(crate) forwarders: Forwarders,
+    /// Whether lines are counted.
+    pub(crate) counts_lines: bool,
+    /// The methods that are excluded from code coverage, if lines are counted.
+    not_covered: HashSet<Rid<MethodDef>>,
 }
 
 /// Types that the tracker's fast path calls. Outside the core library they could be woven, and would then call the tracker
@@ -86,7 +92,8 @@ impl Plan {
         let options_by_method = OptionsByMethod::same(MethodOptions::without_rules(options));
         let forwarders = Forwarders::default();
         let generated = CompilerGenerated::find(image, metadata);
-        let mut plan = Self { methods, generated, options_by_method, forwarders };
+        let counts_lines = options.counts_lines() && LinesType::fits(metadata);
+        let mut plan = Self { methods, generated, options_by_method, forwarders, counts_lines, not_covered: HashSet::new() };
         plan.skip_tracker_callees(metadata)?;
         let assembly = matches::assembly_name(metadata)?;
         if options.all_hooks().flat_map(Hooks::methods).any(|(_, hook)| hook.assembly().name == assembly) {
@@ -131,6 +138,12 @@ impl Plan {
             has_id.get_mut(written.get().wrapping_sub(1) as usize).into_iter().for_each(|has_id| *has_id = true);
         }
         has_id
+    }
+
+    /// Whether the lines of a method are counted, if it has any.
+    pub(crate) fn has_lines(&self, method: Rid<MethodDef>) -> bool {
+        let planned = self.methods.get((method.get() as usize).wrapping_sub(1));
+        self.counts_lines && planned.is_some_and(Result::is_ok) && !self.not_covered.contains(&method)
     }
 
     /// The number of methods to weave.
@@ -183,7 +196,7 @@ impl Plan {
     ) -> Result<(), ecma335::Error> {
         let assembly = matches::assembly_name(metadata)?;
         let options = &*matches::with_matching_patterns(metadata, &assembly, options)?;
-        let Self { methods, generated, options_by_method, .. } = self;
+        let Self { methods, generated, options_by_method, counts_lines, not_covered, .. } = self;
         let names_files = options.all_patterns().any(|pattern| matches!(pattern.condition(), Some(Condition::File(_))));
         let pdb = if names_files { pdb::find(image, pdb).ok().flatten() } else { None };
         let facts = Facts::new(image, metadata, generated, pdb);
@@ -193,6 +206,9 @@ impl Plan {
                     *method = Err(Reason::Marked);
                 }
             }
+        }
+        if *counts_lines {
+            *not_covered = facts.not_covered();
         }
         let Some(resolver) = Resolver::new(options, &assembly) else { return Ok(()) };
         let by_method = options_by_method.by_method_mut(methods.len());

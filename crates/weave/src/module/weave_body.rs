@@ -4,9 +4,12 @@ use ecma335::{
     Budget, Cursor, Error, Image, MethodBody, Rid, Rva, Token,
     schema::{MethodDef, MethodSpec, StandAloneSig},
 };
-use ilrewrite::{Batch, BodyRewriter, Context, Method, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, Value};
+use ilrewrite::{
+    Batch, BodyRewriter, Context, CountedPlace, Method, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, Value,
+};
 use names::{CompilerGenerated, MethodId, Step};
 
+use super::lines::LineCounters;
 use crate::{
     output::pdb::{MethodDebug, Pdb},
     probes::{
@@ -46,6 +49,8 @@ pub(super) struct BodyWeaver<'a, 'm> {
     pub(super) calls: CallTable,
     /// The PDB to update.
     pub(super) pdb: Option<&'m Pdb<'m>>,
+    /// The counters of lines, if those are counted.
+    pub(super) lines: Option<&'m LineCounters>,
     /// The limit on the bodies to read in total.
     pub(super) budget: Budget,
     /// The limit on the PDB records to read in total.
@@ -72,6 +77,8 @@ struct Target<'a, 'b> {
     body: &'b MethodBody<'a>,
     signature: Cursor<'a>,
     options: MethodOptions,
+    /// The lines to count.
+    places: &'b [CountedPlace],
 }
 
 impl<'a> BodyWeaver<'a, '_> {
@@ -86,14 +93,22 @@ impl<'a> BodyWeaver<'a, '_> {
         let body = MethodBody::parse(self.image.cursor_at(Rva(row.rva)).map_err(bad_body)?).map_err(bad_body)?;
         let options = self.options_by_method.get(rid);
         let hooks = Some(self.options.hooks_set_by(options.hooks)).filter(|hooks| hooks.probe().is_some());
-        self.check_policy(rid, &row, &body, &options, hooks.is_some())?;
+        let places = self.lines.zip(self.pdb).map_or_else(Vec::new, |(lines, pdb)| lines.places(pdb, rid));
+        let skipped = match self.options.lines_only {
+            true => Some(Reason::NoLines),
+            false => self.check_policy(rid, &row, &body, &options, hooks.is_some()).err(),
+        };
+        if let Some(reason) = skipped.clone().filter(|_| places.is_empty()) {
+            return Err(reason);
+        }
         let signature = metadata.blobs.blob(row.signature).map_err(|error| RewriteError::BadSignature(error.to_string()))?;
         self.budget.spend(self.cost(&body, signature.rest().len()));
         if self.budget.is_overdrawn() {
             return Err(Reason::SharedBody);
         }
-        let target = Target { rid, row: &row, body: &body, signature, options };
+        let target = Target { rid, row: &row, body: &body, signature, options, places: &places };
         let woven = match hooks {
+            _ if skipped.is_some() => self.rewrite_counted(&target, worker),
             Some(hooks) => self.rewrite_with_hooks(&target, hooks, worker),
             None => self.rewrite_with_tracker(&target, worker),
         }?;
@@ -123,6 +138,12 @@ impl<'a> BodyWeaver<'a, '_> {
             return Err(Reason::RuntimeAsync);
         }
         Ok(())
+    }
+
+    /// Counts the lines of a method that has no probe.
+    fn rewrite_counted(&self, target: &Target<'a, '_>, worker: &mut Worker) -> Result<RewrittenBody, RewriteError> {
+        let method = Method { probe: MethodProbe::None as usize, ..target.method() };
+        worker.rewriter.rewrite(&self.bodies, &method, &mut worker.batch)
     }
 
     fn rewrite_with_tracker(&self, target: &Target<'a, '_>, worker: &mut Worker) -> Result<RewrittenBody, RewriteError> {
@@ -226,6 +247,7 @@ impl<'a, 'b> Target<'a, 'b> {
             returned: Returned::Nothing,
             sites: Sites::NONE,
             own: None,
+            places: self.places,
         }
     }
 }

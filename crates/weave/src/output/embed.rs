@@ -76,6 +76,14 @@ impl<'s> Embedded<'s> {
         self.metadata.children(self.type_of(&method.class)?).find(is_it)
     }
 
+    /// The numbers of types, fields and methods that the receiving assembly will have.
+    pub(crate) fn counts_after(&self) -> [u32; 3] {
+        [Table::TypeDef, Table::Field, Table::MethodDef].map(|table| {
+            let own = self.metadata.tables.count(table);
+            self.before[table as usize] + if table == Table::TypeDef { own - 1 } else { own }
+        })
+    }
+
     /// The token that a definition will have in the receiving assembly.
     fn defined(&self, token: Token) -> Option<Token> {
         let table = token.table()?;
@@ -96,7 +104,7 @@ impl<'s> Embedded<'s> {
 }
 
 /// The tables through which `#-` streams find members.
-const POINTERS: [Table; 5] = [FieldPtr::TABLE, MethodPtr::TABLE, ParamPtr::TABLE, EventPtr::TABLE, PropertyPtr::TABLE];
+pub(crate) const POINTERS: [Table; 5] = [FieldPtr::TABLE, MethodPtr::TABLE, ParamPtr::TABLE, EventPtr::TABLE, PropertyPtr::TABLE];
 
 fn unsupported<T>(what: &'static str) -> Result<T, Error> {
     Err(Error::new(ErrorKind::Unsupported(what)))

@@ -25,6 +25,8 @@ pub enum Note {
     ModuleHash,
     /// The image keeps its layout. Its old metadata remains as dead bytes.
     LayoutKept(Obstacle),
+    /// No lines are counted, as there is no PDB to find them by.
+    NoLines,
     /// The file keeps its code in a composite image, where methods of other assemblies may be inlined.
     CompositeCodeKept,
 }
@@ -40,6 +42,7 @@ impl Note {
             Self::LayoutKept(_) => "ILI0008",
             Self::ModuleHash => "ILI0009",
             Self::CompositeCodeKept => "ILI0034",
+            Self::NoLines => "ILI0035",
         }
     }
 }
@@ -67,6 +70,9 @@ impl fmt::Display for Note {
             Self::CompositeCodeKept => {
                 "its ReadyToRun code is part of a composite image, so methods of other assemblies may be inlined into it, and those \
                  calls are not counted: instrument this assembly too"
+            }
+            Self::NoLines => {
+                "its lines are not counted: there is no portable PDB of it, embedded or beside it (-p:DebugType=portable makes one)"
             }
             Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
         };

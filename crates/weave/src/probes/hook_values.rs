@@ -232,7 +232,7 @@ pub(super) fn is_read_only_span(metadata: &Metadata<'_>, row: &TypeRef) -> Optio
 }
 
 /// The assembly from which a module references the types of the core library.
-fn core_library(metadata: &Metadata<'_>) -> Option<AssemblyName> {
+pub(crate) fn core_library(metadata: &Metadata<'_>) -> Option<AssemblyName> {
     let is = |name, text: &str| metadata.strings.string_bytes(name) == Ok(text.as_bytes());
     let core_type = |(_, row): (_, TypeRef)| {
         let assembly = row.resolution_scope.token().and_then(Token::rid_in::<AssemblyRef>)?;

@@ -6,7 +6,7 @@ use ecma335::{
     Error, Metadata, Rid, Token,
     schema::{AssemblyRef, GenericParam, MethodDef, TypeRef},
 };
-use ilrewrite::{Argument, AssemblyName, Call, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
+use ilrewrite::{Argument, AssemblyName, Call, Counter, MethodName, Probe, SiteProbe, TokenProvider, TokenRequest, TypeName};
 use names::{MARK_TYPE, TRACKER_NAMESPACE, first_embedded};
 
 use super::spans;
@@ -39,6 +39,10 @@ const WHEN_AWAITING: (&str, &[u8]) = ("WhenAwaiting", &[0x00, 0x01, 0x01, 0x18])
 const WHEN_COMPLETING: (&str, &[u8]) = ("WhenCompleting", &[0x00, 0x01, 0x01, 0x18]);
 /// `void (native int)`
 const WHEN_FAULTING: (&str, &[u8]) = ("WhenFaulting", &[0x00, 0x01, 0x01, 0x18]);
+/// `native int (int64, int32)`
+const WHEN_COUNTING: (&str, &[u8]) = ("WhenCounting", &[0x00, 0x02, 0x18, 0x0A, 0x08]);
+/// `void (native int, int32)`
+const WHEN_PASSING: (&str, &[u8]) = ("WhenPassing", &[0x00, 0x02, 0x01, 0x18, 0x08]);
 /// `instance void (int64, string, string)`
 const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
 
@@ -60,11 +64,13 @@ pub(crate) enum MethodProbe {
     Step,
     /// For a runtime-async method.
     RuntimeAsync,
+    /// No probe: only places are counted.
+    None,
 }
 
 impl MethodProbe {
     /// All, in the order of their numbers.
-    pub(crate) const ALL: [Self; 3] = [Self::Method, Self::Step, Self::RuntimeAsync];
+    pub(crate) const ALL: [Self; 4] = [Self::Method, Self::Step, Self::RuntimeAsync, Self::None];
 }
 
 /// A probe for calls. Its number is the index in [`Probe::sites`], of any of the tracker's probes.
@@ -188,7 +194,8 @@ impl Tracker {
     /// The probes for methods, by the numbers of [`MethodProbe`]. Their first value is the method's id.
     pub(crate) fn probes(&self) -> [Probe; MethodProbe::ALL.len()] {
         if let Some(native) = &self.native {
-            return std::array::from_fn(|_| self.native_probe(native));
+            return MethodProbe::ALL
+                .map(|probe| if probe == MethodProbe::None { Probe::NONE } else { self.native_probe(native) });
         }
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
@@ -213,17 +220,18 @@ impl Tracker {
                 behind: Some(with_token(WHEN_CONTINUING)),
             },
         };
-        let enter = |probe| match probe {
-            MethodProbe::Method => WHEN_ENTERING,
-            MethodProbe::Step => WHEN_STEPPING,
-            MethodProbe::RuntimeAsync => WHEN_STARTING,
-        };
-        MethodProbe::ALL.map(|probe| Probe {
-            enter: Some(call(enter(probe), Argument::Value(0))),
+        let probe = |enter| Probe {
+            enter: Some(call(enter, Argument::Value(0))),
             leave: Some(with_token(WHEN_LEAVING)),
             handle: Some(with_token(WHEN_HANDLING)),
             catch: Some(with_token(WHEN_CATCHING)),
             sites: CallProbe::ALL.map(site).into(),
+        };
+        MethodProbe::ALL.map(|of| match of {
+            MethodProbe::Method => probe(WHEN_ENTERING),
+            MethodProbe::Step => probe(WHEN_STEPPING),
+            MethodProbe::RuntimeAsync => probe(WHEN_STARTING),
+            MethodProbe::None => Probe::NONE,
         })
     }
 
@@ -259,6 +267,18 @@ impl Tracker {
         tokens.settle(&TokenRequest::MemberRef(self.method(MARK_TYPE, name, signature).into())).map(Some)
     }
 
+    /// The code that counts lines, with the address of their counters in a field.
+    pub(crate) fn line_counter(&self, address: Token) -> Counter {
+        let (name, signature) = WHEN_PASSING;
+        Counter { address, method: self.method(PROBE_TYPE, name, signature).into() }
+    }
+
+    /// The method that returns that address.
+    pub(crate) fn open_lines(&self) -> MethodName {
+        let (name, signature) = WHEN_COUNTING;
+        self.method(PROBE_TYPE, name, signature)
+    }
+
     /// A method that receives captured values.
     pub(crate) fn capture_method(&self, name: &str, signature: &[u8]) -> MethodName {
         self.method(CAPTURE_TYPE, name, signature)
@@ -273,7 +293,7 @@ impl Tracker {
     }
 }
 
-/// Whether a method of the tracker is one that woven methods call first.
+/// Whether a method of the tracker is one that woven methods call: the first of a probe, or the one that counts lines.
 pub(crate) fn is_enter_method(name: &[u8]) -> bool {
-    [WHEN_ENTERING, WHEN_STEPPING, WHEN_STARTING].iter().any(|(enter, _)| enter.as_bytes() == name)
+    [WHEN_ENTERING, WHEN_STEPPING, WHEN_STARTING, WHEN_PASSING].iter().any(|(enter, _)| enter.as_bytes() == name)
 }

@@ -21,6 +21,8 @@ use crate::patterns::{
 
 /// The attribute for code that is to be skipped. Its namespace does not matter.
 const NO_INSTRUMENT: &str = "NoInstrument";
+/// The attribute for code that no coverage is measured of. As in coverage tools, its namespace does not matter.
+const NOT_COVERED: &str = "ExcludeFromCodeCoverageAttribute";
 const COMPILER_GENERATED: &str = "System.Runtime.CompilerServices.CompilerGeneratedAttribute";
 const ASYNC: [&str; 2] = [
     "System.Runtime.CompilerServices.AsyncStateMachineAttribute",
@@ -30,6 +32,9 @@ const ITERATOR: [&str; 2] = [
     "System.Runtime.CompilerServices.IteratorStateMachineAttribute",
     "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute",
 ];
+
+/// The tables of what attributes are read of.
+const HAVE_ATTRIBUTES: [Table; 5] = [Table::MethodDef, Table::TypeDef, Table::Assembly, Table::Property, Table::Event];
 
 /// The properties of a module's methods.
 pub(crate) struct Facts<'a, 'm> {
@@ -81,6 +86,36 @@ impl<'a, 'm> Facts<'a, 'm> {
         of_assembly.is_some_and(|names| names.iter().any(|name| is_it(name))) || self.has_attribute(method, is_it)
     }
 
+    /// The methods that the attribute `ExcludeFromCodeCoverage` leaves out: on the method, its property or event, a type, or the
+    /// assembly. It also holds for the lambdas and local functions of such a method.
+    pub(crate) fn not_covered(&self) -> HashSet<Rid<MethodDef>> {
+        let metadata = self.metadata;
+        let is = |name| metadata.strings.string_bytes(name) == Ok(NOT_COVERED.as_bytes());
+        let mut types = metadata.tables.rows::<TypeRef>().map(|(_, row)| row.name);
+        if !types.any(is) && !metadata.tables.rows::<TypeDef>().any(|(_, row)| is(row.name)) {
+            return HashSet::new();
+        }
+        let is_it = |name: &str| name.rsplit(['.', '/']).next() == Some(NOT_COVERED);
+        let is_on = |token: Token| self.attributes().get(&token).is_some_and(|names| names.iter().any(|name| is_it(name)));
+        let methods = || metadata.tables.rows::<MethodDef>().map(|(rid, _)| rid);
+        if is_on(Token::new(Table::Assembly, 1)) {
+            return methods().collect();
+        }
+        let accessors = metadata.tables.rows::<MethodSemantics>().filter(|(_, row)| row.association.token().is_some_and(is_on));
+        let mut not_covered: HashSet<Rid<MethodDef>> = accessors.map(|(_, row)| row.method).collect();
+        not_covered.extend(methods().filter(|rid| self.has_attribute(*rid, is_it)));
+        // The name of a lambda's method has the type and the name of the method that it is in.
+        let name_of = |rid: Rid<MethodDef>| {
+            Some((self.names.of(metadata.owner(rid)?).ok()?, metadata.name(metadata.row(rid).ok()?.name).ok()?))
+        };
+        let written: HashSet<(String, String)> = not_covered.iter().filter_map(|rid| name_of(*rid)).collect();
+        not_covered.extend(methods().filter(|rid| {
+            let source = name_of(*rid).and_then(|(class, name)| names::source_name(&class, &name));
+            source.is_some_and(|source| written.contains(&(source.type_name, source.method)))
+        }));
+        not_covered
+    }
+
     /// Whether a module refers to or defines that attribute.
     pub(crate) fn may_be_marked(metadata: &Metadata<'_>) -> bool {
         let is = |name| metadata.strings.string_bytes(name).is_ok_and(|name| name.starts_with(NO_INSTRUMENT.as_bytes()));
@@ -106,10 +141,7 @@ impl<'a, 'm> Facts<'a, 'm> {
             let mut attributes: HashMap<Token, Vec<String>> = HashMap::new();
             let mut names: HashMap<u32, Option<String>> = HashMap::new();
             for (_, row) in self.metadata.tables.rows::<CustomAttribute>() {
-                let on = row
-                    .parent
-                    .token()
-                    .filter(|on| matches!(on.table(), Some(Table::MethodDef | Table::TypeDef | Table::Assembly)));
+                let on = row.parent.token().filter(|on| on.table().is_some_and(|table| HAVE_ATTRIBUTES.contains(&table)));
                 let name = names.entry(row.constructor.0).or_insert_with(|| self.metadata.attribute_type_name(&row));
                 if let (Some(on), Some(name)) = (on, name) {
                     attributes.entry(on).or_default().push(name.clone());

@@ -148,6 +148,13 @@ option_rows! {
     "Record each call with its time (calls), arguments (args), result (return), instance (this) or exception (exception)",
     "Separate words by commas. `report --calls` shows the calls. `tostring` records objects and structs as text, and calls \
      their ToString in your program. With `none`, no single calls are recorded.";
+    /// `--lines`
+    LINES = "lines", Flag, "BOOL", All, true, "IlinstLines", RECORDING;
+    "Also count how often each statement runs, for coverage by lines; needs a portable PDB, embedded or beside the assembly",
+    "Methods that are too short for a probe are counted too. Code with the attribute ExcludeFromCodeCoverage is left out.";
+    /// `--lines-only`
+    LINES_ONLY = "lines-only", Flag, "BOOL", All, true, "IlinstLinesOnly", RECORDING;
+    "As --lines, and insert no probes: calls are neither counted nor timed";
     /// `--all-assemblies`
     ALL_ASSEMBLIES = "all-assemblies", Flag, "BOOL", All, false, "IlinstAllAssemblies", METHODS;
     "Also instrument the framework's assemblies in a folder; to add only one, use --include '[System.Xml]*' instead";
@@ -180,7 +187,8 @@ mod tests {
         assert_eq!(LEAVE.value, One(Some(options.leave.word())));
         assert!(matches!(CAPTURE.value, One(Some(word)) if word == options.capture.to_string()));
         let flags = [(ALL, options.all), (KEEP_LAYOUT, options.keep_layout), (EMBED, options.embed), (NAMES, options.names)];
-        assert!(flags.iter().all(|(row, default)| row.value == Flag && !default));
+        let flags = flags.into_iter().chain([(LINES, options.lines), (LINES_ONLY, options.lines_only)]);
+        assert!(flags.into_iter().all(|(row, default)| row.value == Flag && !default));
         assert!(MIN_IL.help.contains(&format!("[default: {DEFAULT_MIN_IL}]")));
     }
 }

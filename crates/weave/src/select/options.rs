@@ -40,6 +40,10 @@ pub struct Options {
     pub names: bool,
     /// The hooks of methods in place of the tracker's probes.
     pub hooks: Hooks,
+    /// Whether each sequence point of the PDB is counted, beside the probes.
+    pub lines: bool,
+    /// Whether sequence points are counted, and methods have no probes.
+    pub lines_only: bool,
     /// The values captured from the calls of methods with the tracker's probes.
     pub capture: Captured,
     /// The options for some methods only.
@@ -97,6 +101,8 @@ pub(crate) static DEFAULT: Options = Options {
     keep_layout: false,
     embed: false,
     names: false,
+    lines: false,
+    lines_only: false,
     hooks: Hooks::TRACKER,
     capture: Captured::NONE,
     rules: Vec::new(),
@@ -126,6 +132,11 @@ impl Options {
             DecidedBy::Rule(place, _) => self.rules.get(place).and_then(|rule| rule.hooks.as_ref()).unwrap_or(&self.hooks),
             _ => &self.hooks,
         }
+    }
+
+    /// Whether sequence points are counted.
+    pub(crate) fn counts_lines(&self) -> bool {
+        self.lines || self.lines_only
     }
 
     /// All hooks that methods may have.
@@ -167,6 +178,8 @@ impl fmt::Display for Options {
         f.write_str(if self.keep_layout { " --keep-layout" } else { "" })?;
         f.write_str(if self.embed { " --embed" } else { "" })?;
         f.write_str(if self.names { " --names" } else { "" })?;
+        f.write_str(if self.lines { " --lines" } else { "" })?;
+        f.write_str(if self.lines_only { " --lines-only" } else { "" })?;
         put_hooks(f, &self.hooks)?;
         if self.capture.calls {
             write!(f, " --capture={}", self.capture)?;
@@ -246,6 +259,8 @@ struct Words {
     keep_layout: bool,
     embed: bool,
     names: bool,
+    lines: bool,
+    lines_only: bool,
     capture: Option<Captured>,
     /// By place, in the order of [`HookPoint::ALL`].
     hooks: [Option<HookMethod>; 3],
@@ -288,6 +303,8 @@ impl Words {
             "keep-layout" => self.keep_layout = true,
             "embed" => self.embed = true,
             "names" => self.names = true,
+            "lines" => self.lines = true,
+            "lines-only" => self.lines_only = true,
             "capture" => self.capture = Some(value.parse().map_err(|_| unknown())?),
             _ => return Err(unknown()),
         }
@@ -304,6 +321,8 @@ impl Words {
             keep_layout: self.keep_layout,
             embed: self.embed,
             names: self.names,
+            lines: self.lines,
+            lines_only: self.lines_only,
             hooks: Hooks::new(self.hooks)?,
             capture: self.capture.unwrap_or(DEFAULT.capture),
             rules,
@@ -375,6 +394,7 @@ mod tests {
             "--leave=finally --min-il=24 --keep-layout",
             "--leave=finally --min-il=24 --keep-layout --embed",
             "--leave=finally --min-il=24 --embed --names",
+            "--leave=finally --min-il=24 --names --lines --lines-only",
             "--leave=finally --all --min-il=24 --calls=none",
             "--leave=finally --min-il=24 --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",

@@ -59,6 +59,10 @@ pub enum Reason {
         /// Whether the method calls skipped methods.
         forwards: bool,
     },
+    /// Only lines are counted, and the method has none: the PDB has no sequence points of it, or the attribute
+    /// `ExcludeFromCodeCoverage` leaves it out.
+    #[error("no lines are counted in it: the PDB has none, or it is excluded from code coverage (--lines-only)")]
+    NoLines,
     /// Many methods share the same large body. Weaving would make a copy for each.
     #[error("it shares its body with others, and there are too many to give each its own")]
     SharedBody,
@@ -85,6 +89,7 @@ impl Reason {
             Self::RuntimeAsync => "runtime-async",
             Self::Accessor => "accessor",
             Self::Short { .. } => "short",
+            Self::NoLines => "no-lines",
             Self::SharedBody => "shared-body",
             Self::Body(error) => error.code(),
         }

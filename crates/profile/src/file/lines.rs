@@ -1,0 +1,78 @@
+//! Counters of sequence points, each chunk with the table of their places in the source.
+
+use std::io::{self, Write};
+
+use names::{CountedPoint, LineDocument, LineTable, TableMethod};
+use profile_format::{ChunkKind, chunk, lines as layout};
+
+use super::{
+    chunks::{Chunk, write_chunk},
+    cursor::{put_u32, u64_at},
+};
+use crate::{
+    error::Error,
+    lines::{LineMethod, Point, SourceFile, SourceHash},
+};
+
+/// Returns the source files of a chunk. A chunk that its program has not filled yet has none.
+pub(super) fn lines(chunk: &Chunk<'_>) -> Result<Vec<SourceFile>, Error> {
+    if chunk.used()? <= chunk::HEADER {
+        return Ok(Vec::new());
+    }
+    let mut reader = chunk.reader_at(layout::COUNTERS_AT);
+    let (count, table_size) = (reader.u32()? as usize, reader.u32()? as usize);
+    let mut content = chunk.reader_at(chunk::HEADER);
+    let counters = content.take(count.saturating_mul(layout::COUNTER))?;
+    let offset = content.offset();
+    let damaged = |what| Error::Damaged { what, offset };
+    let table = LineTable::read(content.take(table_size)?).map_err(|_| damaged("a table of lines that cannot be read"))?;
+    let document = |LineDocument { path, hash }: LineDocument| {
+        let hash = hash.map(|(algorithm, bytes)| SourceHash { algorithm: algorithm.into(), bytes });
+        SourceFile { path, hash, methods: Vec::new() }
+    };
+    let mut files: Vec<SourceFile> = table.documents.into_iter().map(document).collect();
+    for TableMethod { assembly, type_name, name, document, points } in table.methods {
+        let point = |CountedPoint { counter, start, end }: CountedPoint| {
+            let count = (counter as usize) < count;
+            let count = count.then(|| u64_at(counters, counter as usize * layout::COUNTER));
+            let count = count.ok_or_else(|| damaged("a line whose counter is not there"))?;
+            Ok(Point { start_line: start.0, start_column: start.1, end_line: end.0, end_column: end.1, count })
+        };
+        let points = points.into_iter().map(point).collect::<Result<_, Error>>()?;
+        let file = files.get_mut(document).ok_or_else(|| damaged("a method in a file that is not there"))?;
+        file.methods.push(LineMethod { assembly, type_name, name, points });
+    }
+    Ok(files)
+}
+
+/// Writes the source files of a merged profile, if there are any.
+pub(crate) fn write_lines(out: &mut impl Write, files: &[SourceFile]) -> io::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let mut counters: Vec<u8> = Vec::new();
+    let mut methods = Vec::new();
+    for (document, file) in files.iter().enumerate() {
+        for LineMethod { assembly, type_name, name, points } in &file.methods {
+            let point = |point: &Point| {
+                let Point { start_line, start_column, end_line, end_column, count } = *point;
+                let counter = (counters.len() / layout::COUNTER) as u32;
+                counters.extend(count.to_le_bytes());
+                CountedPoint { counter, start: (start_line, start_column), end: (end_line, end_column) }
+            };
+            // A damaged profile may have places that no table can hold.
+            let points = points.iter().map(point).filter(CountedPoint::is_within_limits).collect();
+            let [assembly, type_name, name] = [assembly, type_name, name].map(Clone::clone);
+            methods.push(TableMethod { assembly, type_name, name, document, points });
+        }
+    }
+    let hash = |hash: &SourceHash| (hash.algorithm.into(), hash.bytes.clone());
+    let document = |file: &SourceFile| LineDocument { path: file.path.clone(), hash: file.hash.as_ref().map(hash) };
+    let table = LineTable { documents: files.iter().map(document).collect(), methods }.write();
+    let mut chunk = vec![0; chunk::HEADER];
+    put_u32(&mut chunk, layout::COUNTERS_AT, (counters.len() / layout::COUNTER) as u32);
+    put_u32(&mut chunk, layout::TABLE_SIZE_AT, table.len() as u32);
+    chunk.extend(counters);
+    chunk.extend(table);
+    write_chunk(out, ChunkKind::Lines, chunk)
+}
