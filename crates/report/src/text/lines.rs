@@ -42,12 +42,12 @@ pub(super) fn uncovered(rows: &[UncoveredRow<'_>], text: &mut String) {
 
 /// Writes the lines of a file, each behind its count. `~` marks lines of which a part never ran.
 pub(super) fn source(rows: &[SourceRow], text: &mut String) {
-    let _ = writeln!(text, "{:>10}  {:>5}  source", "count", "line");
+    let _ = writeln!(text, "{:>10}{:>7}   source", "count", "line");
     for row in rows {
         let count = row.count.map(|count| count.to_string()).unwrap_or_default();
         let mark = if row.is_partial { '~' } else { ' ' };
         let line = row.text.as_deref().unwrap_or_default().replace('\t', "    ");
-        let shown = format!("{count:>10}{mark} {:>5}  {}", row.line, Visible(line));
+        let shown = format!("{count:>10}{mark}{:>6} | {}", row.line, Visible(line));
         let _ = writeln!(text, "{}", shown.trim_end());
     }
 }
