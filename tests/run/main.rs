@@ -10,6 +10,7 @@ mod gate;
 mod hooks;
 mod in_place;
 mod lifetime;
+mod lines;
 mod live;
 mod named;
 mod paths;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use ecma335::{Image, Metadata};
 use names::Mark;
-use weave::{ReweaveError, Rewoven, Tracker};
+use weave::{Options, ReweaveError, Rewoven, Tracker};
 
 /// An original after instrumenting it again.
 #[derive(Debug)]
@@ -42,6 +42,11 @@ impl WovenOriginal {
         let Some(mark) = Mark::read(woven) else { return Ok(None) };
         let Rewoven { woven, is_its_original } = weave::reweave(image, metadata, &mark, &tracker.as_in(woven), pdb)?;
         Ok(Some(Self { file: woven.file.to_vec(), pdb: woven.pdb, is_its_original }))
+    }
+
+    /// Whether an original can only be instrumented as this module was with its PDB: the mark has options that depend on it.
+    pub fn needs_pdb(woven: &Metadata<'_>) -> bool {
+        Mark::read(woven).and_then(|mark| mark.options.parse::<Options>().ok()).is_some_and(|options| options.counts_lines())
     }
 
     /// The description of the original before instrumenting.

@@ -314,7 +314,10 @@ impl Opts {
         };
         let new_side = with_pdb(self.side(new, &new_image, &new_metadata)?, &new.path, new_pdb.as_deref())?;
         let woven = if self.only_probes {
-            WovenOriginal::new(&old_image, &old_metadata, &new_metadata, &Tracker::read(TRACKER)?, old_pdb.as_deref())
+            let is_needed = old_pdb.is_none() && WovenOriginal::needs_pdb(&new_metadata);
+            let pdb_beside = if is_needed { Some(Self::find_pdb(old, &old_image)?) } else { None };
+            let pdb = old_pdb.as_deref().or(pdb_beside.as_deref());
+            WovenOriginal::new(&old_image, &old_metadata, &new_metadata, &Tracker::read(TRACKER)?, pdb)
                 .map_err(|error| Failure::refused(format_args!("{}: --only-probes: {error}", new.shown)))?
         } else {
             None
@@ -341,13 +344,15 @@ impl Opts {
 
     /// The bytes of a file's PDB, if it is to be compared.
     fn pdb(&self, of: &Source, image: &Image<'_>) -> anyhow::Result<Option<Vec<u8>>> {
-        if !self.debug_info {
-            return Ok(None);
-        }
+        if self.debug_info { Self::find_pdb(of, image).map(Some) } else { Ok(None) }
+    }
+
+    /// The bytes of a file's PDB.
+    fn find_pdb(of: &Source, image: &Image<'_>) -> anyhow::Result<Vec<u8>> {
         let path = &of.path;
         let pdb = if of.is_file() { Pdb::read(Pdb::find(path, None, image).as_ref())? } else { None };
         match weave::pdb::find(image, pdb.as_deref()) {
-            Ok(Some(bytes)) => Ok(Some(bytes.into_owned())),
+            Ok(Some(bytes)) => Ok(bytes.into_owned()),
             Ok(None) => Err(no_pdb(path, "the assembly names no PDB")),
             Err(trouble) => Err(no_pdb(path, trouble)),
         }

@@ -4,6 +4,8 @@ use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
+use crate::{failure::Failure, weaving::Weaving};
+
 /// The options. Each sets a variable of the program, which keeps its own value without the option.
 #[derive(Args, Debug)]
 pub(crate) struct MeasuringArgs {
@@ -20,7 +22,7 @@ pub(crate) struct MeasuringArgs {
     exact: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Mode {
     /// The time of each call (default)
     Exact,
@@ -30,6 +32,8 @@ enum Mode {
     Count,
     /// Like exact, and also the start and end of each call
     Trace,
+    /// No calls: with --lines, the lines alone
+    None,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -43,9 +47,25 @@ enum Clock {
 }
 
 impl MeasuringArgs {
+    /// Has the program instrumented without probes in mode none.
+    ///
+    /// # Errors
+    /// If that leaves nothing to record.
+    pub(crate) fn choose(&self, weaving: &mut Weaving) -> Result<(), Failure> {
+        if self.mode == Some(Mode::None) {
+            let options = &mut weaving.options.weave;
+            if !options.counts_lines() {
+                return Err(Failure::usage("--mode none records no calls, so it needs --lines"));
+            }
+            (options.lines, options.lines_only) = (false, true);
+        }
+        Ok(())
+    }
+
     /// Sets the variables of a program.
     pub(crate) fn tell(&self, program: &mut Command) {
-        if let Some(mode) = self.mode.and_then(|mode| mode.to_possible_value()) {
+        let mode = self.mode.filter(|mode| *mode != Mode::None);
+        if let Some(mode) = mode.and_then(|mode| mode.to_possible_value()) {
             program.env("ILINST_MODE", mode.get_name());
         }
         if let Some(clock) = self.clock.and_then(|clock| clock.to_possible_value()) {

@@ -148,6 +148,7 @@ impl Opts {
         let folder = dunce::canonicalize(program.folder()).unwrap_or_else(|_| program.folder());
         let mut weaving = self.weave.resolve(&[&folder])?;
         weaving.options.projects_alone = self.is_for_tests();
+        self.measuring.choose(&mut weaving)?;
         let profiles = Profiles::prepare(self.kept())?;
         let place = if self.in_place {
             Place::Home(self.weave_in_place(&weaving, &program, &folder)?)

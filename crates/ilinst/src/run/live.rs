@@ -78,6 +78,11 @@ impl Opts {
     pub(super) fn recording(&self, folder: &Path, is_for_tests: bool) -> anyhow::Result<(Weaving, Recording)> {
         let mut weaving = self.weave.resolve(&[folder])?;
         weaving.options.projects_alone = is_for_tests;
+        self.measuring.choose(&mut weaving)?;
+        if weaving.options.weave.counts_lines() {
+            let text = "--lines counts in instrumented files: leave out --live and --sample, or --lines";
+            return Err(Failure::usage(text).into());
+        }
         if weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
             let text = "--live uses the tracker's probes alone: --enter, --leave-call and the like are for run and instrument";
             return Err(Failure::usage(text).into());

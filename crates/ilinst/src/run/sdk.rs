@@ -146,6 +146,7 @@ impl Opts {
         let name = Path::new(assembly.file_name().unwrap_or_default());
         let mut weaving = self.weave.resolve(&[&folder])?;
         weaving.options.projects_alone = true;
+        self.measuring.choose(&mut weaving)?;
         Ok(self.weave_tests(&weaving, || copy(&folder), (&folder, name))?.map(|copy| copy.join(name)))
     }
 

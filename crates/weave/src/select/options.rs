@@ -135,7 +135,7 @@ impl Options {
     }
 
     /// Whether sequence points are counted.
-    pub(crate) fn counts_lines(&self) -> bool {
+    pub fn counts_lines(&self) -> bool {
         self.lines || self.lines_only
     }
 
