@@ -36,6 +36,16 @@ pub(crate) const HOW_TO_RECORD: &str =
     "it has no counts of lines; record them with `ilinst run --lines` or `ilinst instrument --lines`";
 
 impl LineArgs {
+    /// Refuses a profile in place of a source file.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.lines.as_ref().and_then(Option::as_deref).filter(|file| file.ends_with(".ilprof")) {
+            Some(profile) => Err(Failure::usage(format_args!(
+                "--lines {profile}: it is no source file; write the profile first: ilinst report {profile} --lines"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The view of lines that is wanted.
     pub(crate) fn wanted(&self, profile: &Profile, path: &Path, is_for_scripts: bool) -> Result<Option<Wanted>, Failure> {
         if self.lines.is_none() && !self.uncovered {
@@ -43,11 +53,6 @@ impl LineArgs {
         }
         let files = &profile.lines;
         let file = self.lines.as_ref().and_then(Option::as_deref);
-        if let Some(named) = file.filter(|file| file.ends_with(".ilprof")) {
-            let text =
-                format_args!("--lines {named}: it is no source file; write the profile first: ilinst report {named} --lines");
-            return Err(Failure::usage(text));
-        }
         if files.is_empty() {
             return Err(Failure::usage(format_args!("{}: {HOW_TO_RECORD}", path.display())));
         }

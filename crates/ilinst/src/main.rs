@@ -14,6 +14,7 @@ mod completions;
 mod config;
 mod config_file;
 mod control;
+mod coverage;
 mod diff;
 mod dis;
 mod doctor;

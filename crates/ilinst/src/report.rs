@@ -207,6 +207,7 @@ const DEFAULT_LIMIT: usize = 40;
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
+        self.lines.check()?;
         let path = profiles::find_and_say(self.profile.as_deref())?;
         if self.watch {
             return self.watch(&path);
