@@ -17,11 +17,25 @@ pub enum Format {
     Csv,
     /// The rows of [`Csv`](Format::Csv) as Parquet, for data lakes.
     Parquet,
+    /// Lines by count, as Cobertura's XML.
+    Cobertura,
+    /// Lines by count, as lcov's tracefile.
+    Lcov,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 7] = [Self::Folded, Self::Speedscope, Self::Pprof, Self::Trace, Self::Json, Self::Csv, Self::Parquet];
+    pub const ALL: [Self; 9] = [
+        Self::Folded,
+        Self::Speedscope,
+        Self::Pprof,
+        Self::Trace,
+        Self::Json,
+        Self::Csv,
+        Self::Parquet,
+        Self::Cobertura,
+        Self::Lcov,
+    ];
 
     /// Returns the name of the format.
     pub fn name(self) -> &'static str {
@@ -33,6 +47,8 @@ impl Format {
             Self::Json => "json",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
+            Self::Cobertura => "cobertura",
+            Self::Lcov => "lcov",
         }
     }
 
@@ -46,12 +62,19 @@ impl Format {
             Self::Json => &["json"],
             Self::Csv => &["csv"],
             Self::Parquet => &["parquet"],
+            Self::Cobertura => &["cobertura.xml", "xml"],
+            Self::Lcov => &["info", "lcov"],
         }
     }
 
     /// Returns whether the format is text.
     pub fn is_text(self) -> bool {
         !matches!(self, Self::Pprof | Self::Parquet)
+    }
+
+    /// Returns whether the format has lines of source, and no calls.
+    pub fn has_lines(self) -> bool {
+        matches!(self, Self::Cobertura | Self::Lcov)
     }
 
     /// Returns whether the format writes each path from its outermost call.
@@ -88,6 +111,8 @@ mod tests {
             ("a.speedscope.json", Some(Format::Speedscope)),
             ("A.Trace.JSON", Some(Format::Trace)),
             ("a.pb.gz", Some(Format::Pprof)),
+            ("coverage.xml", Some(Format::Cobertura)),
+            ("lcov.info", Some(Format::Lcov)),
             ("a.gz", None),
             ("json", None),
             ("", None),

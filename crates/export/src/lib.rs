@@ -3,13 +3,16 @@
 //!
 //! ```text
 //! Profile -> values by measure, in nanoseconds -> walk over the tree -> folded | speedscope | pprof | trace | JSON | rows
+//!         -> lines by count -> Cobertura | lcov
 //! ```
 
+mod cobertura;
 mod csv_rows;
 mod depth;
 mod folded;
 mod format;
 mod json;
+mod lcov;
 mod measure;
 mod parquet_file;
 mod parquet_rows;
@@ -90,6 +93,8 @@ impl Export<'_> {
             Format::Json => json::write(self, out),
             Format::Csv => csv_rows::write(self, out),
             Format::Parquet => parquet_rows::write(self, out),
+            Format::Cobertura => cobertura::write(self, out),
+            Format::Lcov => lcov::write(self, out),
         }
     }
 }

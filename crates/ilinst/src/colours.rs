@@ -81,13 +81,22 @@ const BLOCKS: std::ops::RangeInclusive<char> = '\u{2588}'..='\u{258f}';
 pub(crate) fn colour_report(line: &str) -> String {
     let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
     let whole = |colour: &str| format!("{colour}{text}{RESET}{end}");
-    let heading = ["method", "async method", "call tree", "thread", "group", "assembly", "called by", "calls"];
+    let heading =
+        ["method", "async method", "call tree", "thread", "group", "assembly", "called by", "calls", "source file", "source"];
     let is_heading = text.rsplit_once("  ").is_some_and(|(_, last)| heading.contains(&last));
     match text {
         text if text.starts_with("warning") => return whole(YELLOW),
         text if text.starts_with("note:") => return whole(COMMENT),
         _ if is_heading => return whole(BOLD),
         _ => {}
+    }
+    if let Some((count, source)) = counted_line(text) {
+        let colour = match count.trim() {
+            "0" => RED,
+            count if count.ends_with('~') => YELLOW,
+            _ => GREEN,
+        };
+        return format!("{colour}{count}{RESET}{source}{end}");
     }
     let Some(start) = text.find(|c| BLOCKS.contains(&c)) else { return line.to_owned() };
     let (before, bar) = text.split_at(start);
@@ -98,6 +107,14 @@ pub(crate) fn colour_report(line: &str) -> String {
         _ => RED,
     };
     format!("{before}{colour}{bar}{RESET}{behind}{end}")
+}
+
+/// Divides a line of source behind its count: `        12~    41 | return;`.
+fn counted_line(text: &str) -> Option<(&str, &str)> {
+    let (numbers, _) = text.split_once(" |")?;
+    let (count, line) = numbers.trim_start().split_once([' ', '~'])?;
+    let are_numbers = [count, line.trim_start()].iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    text.split_at_checked(11).filter(|_| are_numbers)
 }
 
 #[cfg(test)]
@@ -121,8 +138,13 @@ mod tests {
         let bar = "  1.5 ███▌       Shop.Load\n";
         assert_eq!(colour_report(bar), format!("  1.5 {YELLOW}███▌{RESET}       Shop.Load\n"));
         assert_eq!(colour_report("     calls    self ms  method\n"), format!("{BOLD}     calls    self ms  method{RESET}\n"));
+        for (count, colour) in [("         0 ", RED), ("        12~", YELLOW), ("        12 ", GREEN)] {
+            let source = "    41 |     return x | y;";
+            assert_eq!(colour_report(&format!("{count}{source}\n")), format!("{colour}{count}{RESET}{source}\n"));
+        }
         assert_eq!(colour_report("note: x\n"), format!("{COMMENT}note: x{RESET}\n"));
-        for plain in ["         1  Shop.calls\n", "\n", ""] {
+        for plain in ["         1  Shop.calls\n", "               3 | // comment\n", "     120       99   80.9  a|b\n", "\n", ""]
+        {
             assert_eq!(colour_report(plain), plain);
         }
     }

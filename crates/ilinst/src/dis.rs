@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -24,11 +23,9 @@ use crate::{
     failure::{Failure, printed},
     inputs::{Assembly, Links, assemblies, may_be_many},
     interrupt::clean_up_when_asked_to_end,
+    sources,
     terminal::{Terminal, complain, print_json},
 };
-
-/// No source file is larger than this.
-const MAX_SOURCE: u64 = 1 << 26;
 
 /// Disassemble assemblies, types or methods to IL
 #[derive(Args, Debug)]
@@ -200,7 +197,7 @@ impl Opts {
             complain(format_args!("{}: no source lines: {trouble}", input.display()));
         }
         let root = self.source_root.as_deref();
-        let debug = debug.ok().map(|debug| if self.source { debug.with_source(|path| find_source(path, root)) } else { debug });
+        let debug = debug.ok().map(|debug| if self.source { debug.with_source(|path| sources::read(path, root)) } else { debug });
         let mut dis = Disassembler::new(&image, &metadata).map_err(|error| not_an_assembly(input, error))?;
         let Self { offsets, bytes: show_bytes, tokens, stable, .. } = *self;
         dis.options = Options { offsets, bytes: show_bytes, tokens, position_independent: stable, stable };
@@ -265,19 +262,4 @@ fn write(dis: &Disassembler<'_, '_>, input: &Path, path: &Path, outputs: &mut Ou
         }
     }
     Ok((true, resources))
-}
-
-/// A document's bytes: at its own path, else under the root at as much of its path as is there.
-fn find_source(path: &str, root: Option<&Path>) -> Option<Vec<u8>> {
-    let own = read_source(Path::new(path));
-    let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
-    let under =
-        |root: &Path| (0..parts.len()).find_map(|first| read_source(&root.join(parts.iter().skip(first).collect::<PathBuf>())));
-    own.or_else(|| root.and_then(under))
-}
-
-/// A file's bytes, if it is a file that can be source.
-fn read_source(path: &Path) -> Option<Vec<u8>> {
-    let is_source = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_SOURCE);
-    is_source.then(|| fs::read(path).ok()).flatten()
 }

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
+    coverage,
     failure::{Failure, printed},
     inputs::Bytes,
     output,
@@ -25,11 +26,14 @@ use crate::{
     terminal::{Terminal, complain, print_json},
 };
 
-/// Convert a profile for pprof, speedscope, Perfetto, flame graphs, or tables
+/// Convert a profile for pprof, speedscope, Perfetto, flame graphs, tables, or readers of coverage
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Opts {
-    /// Profiles (.ilprof), or process ids; default: the newest profile; for several profiles, the output must be a folder
+    /// Profiles (.ilprof), or process ids; default: the newest profile
+    ///
+    /// cobertura and lcov add up all profiles, and those in folders. With several profiles, the output of csv and parquet must be a
+    /// folder; other formats take one profile.
     #[arg(value_name = "FILE|PID")]
     profiles: Vec<PathBuf>,
 
@@ -84,6 +88,10 @@ pub(crate) struct Opts {
     #[arg(long, value_name = "FOLDER")]
     symbols: Vec<PathBuf>,
 
+    /// The folder of the source files, if they have moved since the build (cobertura, lcov)
+    #[arg(long, value_name = "DIR")]
+    source_root: Option<PathBuf>,
+
     /// Print only errors and exported text
     #[arg(short, long)]
     quiet: bool,
@@ -93,6 +101,9 @@ pub(crate) struct Opts {
     json: bool,
 }
 
+/// How often lines are written again because profiles came or went meanwhile.
+const MOST_ROUNDS: usize = 5;
+
 const EXAMPLES: &str = "\
 Examples:
   ilinst export app-1234.ilprof --to speedscope    for
@@ -101,8 +112,10 @@ Examples:
   ilinst export --to folded | inferno-flamegraph > app.svg
   ilinst export *.ilprof --to parquet -o lake/     for DuckDB, Spark, Trino
   ilinst export app-1234.ilprof --to trace         for https://ui.perfetto.dev
+  ilinst export runs/ --to cobertura -o coverage.xml
+                                                   coverage, for CI and editors
 
-Extensions: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet. If a profile was \
+Extensions: .folded, .speedscope.json, .pb.gz, .trace.json, .json, .csv, .parquet, .cobertura.xml, .xml, .info. If a profile was \
 recorded with ILINST_MODE=trace, the trace contains each call.";
 
 fn formats() -> impl clap::builder::TypedValueParser<Value = Format> {
@@ -134,6 +147,9 @@ impl Opts {
         if let Some(folder) = self.folder() {
             return self.write_partitions(folder, format);
         }
+        if format.has_lines() {
+            return self.write_lines(format);
+        }
         let path = match &self.profiles[..] {
             [] => self.find(None)?,
             [one] => self.find(Some(one))?,
@@ -143,17 +159,22 @@ impl Opts {
             }
         };
         let read = self.read(path)?;
+        self.write_one(&read, format)
+    }
+
+    /// Writes one file, and says so.
+    fn write_one(&self, read: &Read, format: Format) -> anyhow::Result<u8> {
         let Some(target) = self.target(&read.path, format)? else {
             let mut out = match format {
                 Format::Folded | Format::Csv => Terminal::text(),
                 _ if format.is_text() => Terminal::json(),
                 _ => Terminal::bytes(),
             };
-            self.write(&read, format, &mut out)?;
+            self.write(read, format, &mut out)?;
             out.close()?;
             return Ok(0);
         };
-        output::write(&target, &[&read.path], |out| self.write(&read, format, out))?;
+        output::write(&target, &[&read.path], |out| self.write(read, format, out))?;
         if self.quiet {
             return Ok(0);
         }
@@ -162,6 +183,45 @@ impl Opts {
             return said_as(&json!({ "output": target.to_string_lossy(), "format": format.name(), "program": program }));
         }
         say(&format!("{}: {} of {}\n", target.display(), format.name(), Visible(&read.profile.program)))
+    }
+
+    /// Writes the lines of all profiles.
+    fn write_lines(&self, format: Format) -> anyhow::Result<u8> {
+        if let Some(phase) = &self.phase {
+            return Err(Failure::usage(format_args!("--phase {phase}: lines are counted over the whole run")).into());
+        }
+        let root = self.source_root.as_deref();
+        let mut before = self.line_profiles()?;
+        for _ in 0..MOST_ROUNDS {
+            let (path, profile) = coverage::read(&before, root, self.quiet)?;
+            let host = self.host.clone().unwrap_or_else(this_host);
+            let origin = Origin::new(&profile, &host);
+            let (bytes, phases, name) = (Bytes::Unpacked(Vec::new()), Vec::new(), String::new());
+            let code = self.write_one(&Read { path, bytes, profile, phases, name, origin }, format)?;
+            // Several test projects of a build do this at the same time. Whichever writes last has read all.
+            let now = self.line_profiles()?;
+            if now == before {
+                return Ok(code);
+            }
+            before = now;
+        }
+        Ok(0)
+    }
+
+    /// The profiles whose lines are exported.
+    fn line_profiles(&self) -> Result<coverage::Profiles, Failure> {
+        if self.profiles.is_empty() {
+            return Ok(coverage::Profiles::of_files(vec![self.find(None)?]));
+        }
+        let mut paths = Vec::new();
+        for argument in &self.profiles {
+            if argument.is_dir() {
+                paths.extend(profiles::below(argument)?);
+            } else {
+                paths.push(self.find(Some(argument))?);
+            }
+        }
+        Ok(coverage::Profiles::of_files(paths))
     }
 
     /// Puts rows of each profile into their partitions.

@@ -101,11 +101,7 @@ impl Opts {
                 paths.insert(input.clone());
                 continue;
             }
-            let before = paths.len();
-            add_folder(input, &mut paths)?;
-            if paths.len() == before {
-                return Err(Failure::unreadable(format_args!("{}: no profile (.ilprof) in this folder", input.display())));
-            }
+            paths.extend(profiles::below(input)?);
         }
         Ok(paths.into_iter().collect())
     }
@@ -160,14 +156,4 @@ fn add(merge: &mut Merge, path: &Path) -> Result<(), Failure> {
         complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
     }
     merge.add(&bytes, &profile).map_err(|error| bad(&error))
-}
-
-/// The profiles in a folder, and in those below; links to folders are not followed.
-fn add_folder(folder: &Path, paths: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
-    paths.extend(profiles::profiles_in(folder));
-    let entries = fs::read_dir(folder).map_err(|error| Failure::unreadable(about(folder, &error)))?;
-    for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        add_folder(&entry.path(), paths)?;
-    }
-    Ok(())
 }

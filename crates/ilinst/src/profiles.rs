@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use ::instrument::Input;
+use ::instrument::{Input, failure::about};
 use little_endian::NumbersAt;
 use profile::{End, Profile, ProfileFile};
 use profile_format::header::{MAGIC, MAGIC_AT, PID_AT};
@@ -25,8 +25,7 @@ const FALLBACK: &str = "ilinst-";
 pub(crate) fn find(argument: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(argument) = argument else { return newest() };
     if argument.is_dir() {
-        let none = || Failure::unreadable(format_args!("{}: no profile (.{EXTENSION}) in this folder", argument.display()));
-        return newest_of(profiles_in(argument)).ok_or_else(none);
+        return newest_of(profiles_in(argument)).ok_or_else(|| none_in(argument));
     }
     match argument.to_str().and_then(|text| text.parse().ok()) {
         Some(pid) if !argument.exists() => of_process(pid),
@@ -173,6 +172,27 @@ fn profiles_elsewhere() -> Vec<PathBuf> {
     folders.flat_map(|folder| profiles_in(&folder)).collect()
 }
 
+/// The profiles in a folder, and in those below; links to folders are not followed. There is at least one.
+pub(crate) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        paths.extend(profiles_in(&folder));
+        let entries = fs::read_dir(&folder).map_err(|error| Failure::unreadable(about(&folder, &error)))?;
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(entries.flatten().filter(is_folder).map(|entry| entry.path()));
+    }
+    if paths.is_empty() {
+        return Err(none_in(folder));
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn none_in(folder: &Path) -> Failure {
+    Failure::unreadable(format_args!("{}: no profile (.{EXTENSION}) in this folder", folder.display()))
+}
+
 /// The profiles in a folder.
 pub(crate) fn profiles_in(folder: &Path) -> Vec<PathBuf> {
     let is_profile = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION) && path.is_file();
@@ -183,7 +203,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-fn modified(path: &Path) -> Option<SystemTime> {
+pub(crate) fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
 

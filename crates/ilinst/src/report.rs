@@ -26,6 +26,7 @@ use crate::{
     calls::{CallArgs, Calls},
     colours::colour_report,
     failure::Failure,
+    lines::LineArgs,
     method_pattern::MethodPattern,
     output,
     profiles::{self, Naming},
@@ -49,6 +50,9 @@ pub(crate) struct Opts {
 
     #[command(flatten)]
     calls: CallArgs,
+
+    #[command(flatten)]
+    lines: LineArgs,
 
     /// Refresh the report each second until the program ends
     #[arg(long, conflicts_with_all = ["json", "csv"])]
@@ -110,7 +114,7 @@ pub(crate) struct ShownArgs {
     #[arg(help_heading = "Report", long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
     columns: Vec<Column>,
 
-    /// Show at most N rows; 0 shows all [default: 40; all in trees, JSON and CSV]
+    /// Show at most N rows; 0 shows all [default: 40; all in trees, of lines, in JSON and CSV]
     #[arg(help_heading = "Report", long, value_name = "N")]
     limit: Option<usize>,
 
@@ -158,6 +162,9 @@ Examples:
   ilinst report --hot-path                         the slowest call path
   ilinst report --method Order.Load                callers and callees
   ilinst report --html profile.html                flame graph, for a browser
+  ilinst report app-1234.ilprof --lines            percent by source file
+  ilinst report app-1234.ilprof --lines Order.cs   source with counts
+  ilinst report app-1234.ilprof --uncovered        lines that never ran
   ilinst report --sort calls --limit 0
   ilinst report --columns calls,average,p50,p99,max,first
   ilinst report --filter Shop.Orders --group type
@@ -200,6 +207,7 @@ const DEFAULT_LIMIT: usize = 40;
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
+        self.lines.check()?;
         let path = profiles::find_and_say(self.profile.as_deref())?;
         if self.watch {
             return self.watch(&path);
@@ -212,7 +220,7 @@ impl Opts {
                 let (profile, phases) = self.shown.read_all(&path)?;
                 self.shown.write_page(&profile, &phases, &path, page)?;
             }
-            None => self.print(&self.shown.read(&path)?)?,
+            None => self.print(&self.shown.read(&path)?, &path)?,
         }
         Ok(0)
     }
@@ -222,7 +230,7 @@ impl Opts {
         loop {
             let profile = self.shown.read(path)?;
             Terminal::clear()?;
-            self.print(&profile)?;
+            self.print(&profile, path)?;
             if profile.end != End::Running {
                 return Ok(0);
             }
@@ -230,19 +238,23 @@ impl Opts {
         }
     }
 
-    fn print(&self, profile: &Profile) -> anyhow::Result<()> {
+    fn print(&self, profile: &Profile, path: &Path) -> anyhow::Result<()> {
         let names = profile.display_names();
+        let is_for_scripts = self.json || self.csv;
+        let wanted = match self.lines.wanted(profile, path, is_for_scripts)? {
+            Some(lines) => lines,
+            None => self.shown.wanted(profile, &names)?,
+        };
+        let (view, count) = self.shown.view(profile, &wanted, &names, is_for_scripts);
         if self.json {
-            let (view, _) = self.shown.view(profile, &names, true)?;
             return print_json(&document(profile, &view));
         }
         if self.csv {
-            let (view, _) = self.shown.view(profile, &names, true)?;
             let mut out = Terminal::text();
             view.csv(&mut out)?;
             return Ok(out.close()?);
         }
-        self.shown.print(profile, Terminal::painted(colour_report))
+        self.shown.print_view(profile, &view, count, Terminal::painted(colour_report))
     }
 }
 
@@ -294,14 +306,18 @@ impl ShownArgs {
     /// Writes what is shown as JSON.
     pub(crate) fn write_json(&self, profile: &Profile, path: &Path, file: &Path) -> anyhow::Result<()> {
         let names = profile.display_names();
-        let (view, _) = self.view(profile, &names, true)?;
+        let (view, _) = self.view(profile, &self.wanted(profile, &names)?, &names, true);
         output::write(file, &[path], |out| Ok(serde_json::to_writer_pretty(out, &document(profile, &view))?))
     }
 
     /// Prints it as text.
-    pub(crate) fn print(&self, profile: &Profile, mut out: Terminal) -> anyhow::Result<()> {
+    pub(crate) fn print(&self, profile: &Profile, out: Terminal) -> anyhow::Result<()> {
         let names = profile.display_names();
-        let (view, count) = self.view(profile, &names, false)?;
+        let (view, count) = self.view(profile, &self.wanted(profile, &names)?, &names, false);
+        self.print_view(profile, &view, count, out)
+    }
+
+    fn print_view(&self, profile: &Profile, view: &View<'_>, count: usize, mut out: Terminal) -> anyhow::Result<()> {
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
         if matches!(view, View::Methods(_)) {
@@ -314,9 +330,9 @@ impl ShownArgs {
     }
 
     /// The requested view, for people or for scripts, and its number of rows.
-    fn view<'n>(&self, profile: &'n Profile, names: &'n [String], is_for_scripts: bool) -> anyhow::Result<(View<'n>, usize)> {
-        let wanted = self.wanted(profile, names)?;
-        let default_limit = if is_for_scripts || wanted == Wanted::Tree { usize::MAX } else { DEFAULT_LIMIT };
+    fn view<'n>(&self, profile: &'n Profile, wanted: &Wanted, names: &'n [String], is_for_scripts: bool) -> (View<'n>, usize) {
+        let has_limit = !matches!(wanted, Wanted::Tree | Wanted::Files { .. } | Wanted::Uncovered { .. } | Wanted::Source { .. });
+        let default_limit = if has_limit && !is_for_scripts { DEFAULT_LIMIT } else { usize::MAX };
         let options = ViewOptions {
             sort: self.sort,
             limit: self.limit.map_or(default_limit, |limit| if limit == 0 { usize::MAX } else { limit }),
@@ -324,7 +340,7 @@ impl ShownArgs {
             fold_recursion: self.fold_recursion || !self.no_fold_recursion,
             by_thread: self.view.threads,
         };
-        Ok(view(profile, &wanted, &options, names, &|function| self.is_kept(profile, names, function)))
+        view(profile, wanted, &options, names, &|function| self.is_kept(profile, names, function))
     }
 
     /// Whether `--filter` leaves a function.

@@ -7,6 +7,7 @@
 pub mod aggregate;
 pub mod calls;
 pub mod compare;
+pub mod coverage;
 mod error;
 mod file;
 pub mod lines;

@@ -1,6 +1,9 @@
 //! A profile as JSON for scripts.
 
-use profile::{Profile, SampleType};
+use profile::{
+    Profile, SampleType,
+    coverage::{Totals, totals},
+};
 use serde::Serialize;
 
 use crate::{limits::limits, views::View};
@@ -31,6 +34,9 @@ pub struct Document<'p, 'n> {
     bad_tokens: u64,
     events: u64,
     phases: &'p [String],
+    /// The lines of source; absent if they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Totals>,
     /// Notes on the limits of the numbers.
     limits: Vec<String>,
     damage: Option<String>,
@@ -62,6 +68,7 @@ pub fn document<'p, 'n>(profile: &'p Profile, view: &'p View<'n>) -> Document<'p
         bad_tokens: profile.bad_tokens(),
         events: profile.events,
         phases: &profile.phases,
+        lines: (!profile.lines.is_empty()).then(|| totals(&profile.lines)),
         limits: limits(profile),
         damage: profile.damage.as_ref().map(ToString::to_string),
         view,

@@ -3,6 +3,7 @@
 mod bar;
 mod columns;
 mod head;
+mod lines;
 mod lists;
 mod options;
 mod tree;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use names::Visible;
-use profile::{End, Profile, SampleType, counted, model::Mode};
+use profile::{End, Profile, SampleType, counted, coverage::totals, model::Mode};
 
 use super::bar::size;
 use crate::limits::limits;
@@ -36,6 +36,10 @@ pub fn head(profile: &Profile) -> String {
     if profile.has(SampleType::ALLOCATED) {
         let bytes = profile.sum(SampleType::ALLOCATED).max(0) as u64;
         let _ = writeln!(text, "allocated: {} ({bytes} bytes) in recorded calls", size(bytes));
+    }
+    if !profile.lines.is_empty() {
+        let all = totals(&profile.lines);
+        let _ = writeln!(text, "lines: {} of {} ran, {:.1} % (--lines)", all.covered, all.lines, all.percent());
     }
     if profile.events > 0 {
         let _ = writeln!(text, "events: {}", profile.events);

@@ -5,7 +5,7 @@ use std::{fmt::Write, io};
 use names::Visible;
 use profile::{Profile, counted, model::Mode, rows::Row};
 
-use super::{bar::Bar, columns::Column, lists, options::TextOptions, tree};
+use super::{bar::Bar, columns::Column, lines, lists, options::TextOptions, tree};
 use crate::{
     csv,
     views::{EdgeRow, MethodRows, Relation, View},
@@ -48,6 +48,9 @@ impl View<'_> {
             Self::Groups(rows) | Self::Assemblies(rows) => {
                 lists::groups(rows, matches!(self, Self::Assemblies(_)), options, &mut text);
             }
+            Self::Files(rows) => lines::files(rows, profile, options, &mut text),
+            Self::Uncovered(rows) => lines::uncovered(rows, &mut text),
+            Self::Source(rows) => lines::source(rows, &mut text),
         }
         if !matches!(self, Self::Methods(_)) {
             self.write_rest(count, &mut text);
@@ -66,6 +69,9 @@ impl View<'_> {
             Self::Method { edges, .. } => csv::write(edges, out),
             Self::Threads(rows) => csv::write(rows, out),
             Self::Groups(rows) | Self::Assemblies(rows) => csv::write(rows, out),
+            Self::Files(rows) => csv::write(rows, out),
+            Self::Uncovered(rows) => csv::write(rows, out),
+            Self::Source(rows) => csv::write(rows, out),
         }
     }
 
@@ -81,6 +87,9 @@ impl View<'_> {
             Self::Method { edges, .. } => edges.len(),
             Self::Threads(rows) => rows.len(),
             Self::Groups(rows) | Self::Assemblies(rows) => rows.len(),
+            Self::Files(rows) => rows.len(),
+            Self::Uncovered(rows) => rows.len(),
+            Self::Source(rows) => rows.len(),
         }
     }
 
@@ -92,6 +101,9 @@ impl View<'_> {
             Self::Threads(_) => "thread",
             Self::Groups(_) => "group",
             Self::Assemblies(_) => "assembly",
+            Self::Files(_) => "file",
+            Self::Uncovered(_) => "row",
+            Self::Source(_) => "line",
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{
     edges::{EdgeRow, edges},
     groups::{GroupBy, GroupRow, groups},
+    lines::{FileRow, SourceRow, UncoveredRow, files, source, uncovered},
     paths::{PathRow, hot_path, in_tree_order, paths},
     threads::{ThreadRow, threads},
 };
@@ -32,6 +33,23 @@ pub enum Wanted {
     Threads,
     /// Groups of methods.
     Groups(GroupBy),
+    /// Source files.
+    Files {
+        /// The folder that paths are shown relative to.
+        folder: String,
+    },
+    /// Lines of source that never ran.
+    Uncovered {
+        /// The folder that paths are shown relative to.
+        folder: String,
+    },
+    /// The lines of a source file.
+    Source {
+        /// The file: an index into the profile's files with lines.
+        file: usize,
+        /// Its text; `None` if it is not at hand.
+        text: Option<String>,
+    },
 }
 
 /// Options of a view.
@@ -79,6 +97,12 @@ pub enum View<'n> {
     Groups(Vec<GroupRow>),
     /// Assemblies.
     Assemblies(Vec<GroupRow>),
+    /// Source files.
+    Files(Vec<FileRow<'n>>),
+    /// Lines of source that never ran.
+    Uncovered(Vec<UncoveredRow<'n>>),
+    /// The lines of a source file.
+    Source(Vec<SourceRow>),
 }
 
 /// Methods; as JSON the list of all of them.
@@ -138,6 +162,12 @@ pub fn view<'n>(
         Wanted::Threads => View::Threads(cut(threads(profile, is_kept), limit, &mut count)),
         Wanted::Groups(by @ GroupBy::Assembly) => View::Assemblies(cut(groups(profile, *by, sort, is_kept), limit, &mut count)),
         Wanted::Groups(by) => View::Groups(cut(groups(profile, *by, sort, is_kept), limit, &mut count)),
+        Wanted::Files { folder } => View::Files(cut(files(&profile.lines, folder), limit, &mut count)),
+        Wanted::Uncovered { folder } => View::Uncovered(cut(uncovered(&profile.lines, folder), limit, &mut count)),
+        Wanted::Source { file, text } => {
+            let rows = profile.lines.get(*file).map(|file| source(file, text.as_deref())).unwrap_or_default();
+            View::Source(cut(rows, limit, &mut count))
+        }
     };
     (view, count)
 }

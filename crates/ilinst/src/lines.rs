@@ -1,0 +1,116 @@
+//! What `report` shows of lines of source.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use ::report::views::{Wanted, relative, source_folder};
+use clap::Args;
+use names::Visible;
+use profile::{Profile, lines::SourceFile};
+
+use crate::{failure::Failure, sources::Source, terminal::complain};
+
+/// The options that choose lines in place of calls.
+#[derive(Args, Debug)]
+pub(crate) struct LineArgs {
+    /// Show how many lines of each source file ran; with FILE, its source with the count of each line
+    #[arg(help_heading = "Lines", long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = OF_CALLS)]
+    lines: Option<Option<String>>,
+
+    /// Show the lines that never ran, with their methods
+    #[arg(help_heading = "Lines", long, conflicts_with = "lines", conflicts_with_all = OF_CALLS)]
+    uncovered: bool,
+
+    /// The folder of the source files, if they have moved since the build
+    #[arg(help_heading = "Lines", long, value_name = "DIR")]
+    source_root: Option<PathBuf>,
+}
+
+/// Options that have no meaning for lines.
+const OF_CALLS: [&str; 9] = ["view", "threads", "phase", "raw", "filter", "sort", "columns", "html", "calls"];
+
+/// How a program is recorded whose lines are wanted.
+pub(crate) const HOW_TO_RECORD: &str =
+    "it has no counts of lines; record them with `ilinst run --lines` or `ilinst instrument --lines`";
+
+impl LineArgs {
+    /// Refuses a profile in place of a source file.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.lines.as_ref().and_then(Option::as_deref).filter(|file| file.ends_with(".ilprof")) {
+            Some(profile) => Err(Failure::usage(format_args!(
+                "--lines {profile}: it is no source file; write the profile first: ilinst report {profile} --lines"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The view of lines that is wanted.
+    pub(crate) fn wanted(&self, profile: &Profile, path: &Path, is_for_scripts: bool) -> Result<Option<Wanted>, Failure> {
+        if self.lines.is_none() && !self.uncovered {
+            return Ok(None);
+        }
+        let files = &profile.lines;
+        let file = self.lines.as_ref().and_then(Option::as_deref);
+        if files.is_empty() {
+            return Err(Failure::usage(format_args!("{}: {HOW_TO_RECORD}", path.display())));
+        }
+        let folder = source_folder(files, env::current_dir().ok().as_deref());
+        Ok(Some(match file {
+            Some(named) => self.source(files, &folder, named, is_for_scripts)?,
+            None if self.uncovered => Wanted::Uncovered { folder },
+            None => Wanted::Files { folder },
+        }))
+    }
+
+    fn source(&self, files: &[SourceFile], folder: &str, named: &str, is_for_scripts: bool) -> Result<Wanted, Failure> {
+        let index = index_of(files, named)?;
+        let file = files.get(index);
+        let source = file.and_then(|file| Source::of(file, self.source_root.as_deref()));
+        let path = Visible(file.map_or(named, |file| &file.path)).to_string();
+        let shown = Visible(file.map_or(named, |file| relative(&file.path, folder)));
+        match &source {
+            Some(Source { is_same: Some(false), .. }) => {
+                complain(format_args!("warning: {shown} has changed since the build; counts may be at other lines"));
+            }
+            Some(_) => {}
+            None => {
+                let missing = format!("{path}: the source is not there; name its folder: --source-root DIR");
+                if !is_for_scripts {
+                    return Err(Failure::unreadable(missing));
+                }
+                complain(format_args!("note: {missing}"));
+            }
+        }
+        Ok(Wanted::Source { file: index, text: source.map(|source| source.text) })
+    }
+}
+
+/// The file with a path, or the only one whose path ends with it.
+fn index_of(files: &[SourceFile], named: &str) -> Result<usize, Failure> {
+    let here = env::current_dir().ok().map(|folder| folder.join(named)).and_then(|path| path.to_str().map(str::to_owned));
+    let exact = files.iter().position(|file| file.path == named || Some(&file.path) == here.as_ref());
+    if let Some(index) = exact {
+        return Ok(index);
+    }
+    let parts = |path: &str| -> Vec<String> {
+        path.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect()
+    };
+    let ending = parts(named);
+    let found: Vec<usize> =
+        files.iter().enumerate().filter(|(_, file)| parts(&file.path).ends_with(&ending)).map(|(index, _)| index).collect();
+    match &found[..] {
+        [index] => Ok(*index),
+        [] => Err(Failure::usage(format_args!("--lines {named}: the profile has no such file; --lines alone lists all"))),
+        [first, second, ..] => {
+            let path = |index: &usize| files.get(*index).map(|file| file.path.as_str()).unwrap_or_default();
+            Err(Failure::usage(format_args!(
+                "--lines {named}: there are {} such files, as {} and {}; write more of the path",
+                found.len(),
+                Visible(path(first)),
+                Visible(path(second))
+            )))
+        }
+    }
+}
