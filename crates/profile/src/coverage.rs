@@ -1,8 +1,8 @@
 //! Which lines of a source file ran: a summary of the counts of its sequence points.
 //!
-//! A line has code if a sequence point includes it. The points that begin on the line decide about it. If none does, the
-//! innermost point around it decides, as for the later lines of a long call. So a lambda within a statement has its own lines, and
-//! the statement has the others. The count of a line is the greatest of its points' counts.
+//! A line has code if a sequence point includes it. The points that begin on the line decide about it. If none does, the points
+//! around it decide, as for the later lines of a long call: those of the innermost one's method. So a lambda within a statement has
+//! its own lines, and the statement has the others. The count of a line is the greatest of its points' counts.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -13,6 +13,8 @@ use crate::lines::{LineMethod, Point, SourceFile};
 const LAST_LINE: u32 = 0xFE_EFED;
 /// The largest number of lines that a point continues on: a bound for damaged files.
 const MAX_CONTINUED: u32 = 10_000;
+/// The number of points around a line that are looked at, the innermost first: a bound for damaged files.
+const MAX_AROUND: usize = 64;
 
 /// A line of source with code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,8 +239,12 @@ fn continue_to(line: u32, next: u32, open: &mut Vec<(u32, Line)>, lines: &mut Ve
         while open.last().is_some_and(|(end, _)| *end < number) {
             open.pop();
         }
-        let Some((_, innermost)) = open.last() else { return };
-        lines.push(Line { number, ..*innermost });
+        let Some(&(_, innermost)) = open.last() else { return };
+        // A switch expression is a point of its own that runs if no case applies.
+        let around = open.iter().rev().take(MAX_AROUND);
+        let of_method = around.filter(|(end, line)| *end >= number && line.method == innermost.method);
+        let count = of_method.map(|(_, line)| line.count).max().unwrap_or(innermost.count);
+        lines.push(Line { number, count, ..innermost });
     }
 }
 
@@ -269,6 +275,15 @@ mod tests {
         let coverage = FileCoverage::new(&file);
         assert_eq!(counts(&coverage.lines), [(3, 2, false), (4, 2, false), (5, 2, false), (7, 9, true)]);
         assert_eq!(coverage.totals(), Totals { lines: 4, covered: 4 });
+    }
+
+    #[test]
+    fn the_inner_point_of_a_switch_expression_does_not_decide() {
+        let file = file(vec![method("Load", &[point((3, 7), 9, 5), point((3, 7), 16, 0), point((5, 5), 20, 2)])]);
+        assert_eq!(
+            counts(&FileCoverage::new(&file).lines),
+            [(3, 5, true), (4, 5, false), (5, 2, false), (6, 5, false), (7, 5, false)]
+        );
     }
 
     #[test]
