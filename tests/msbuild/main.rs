@@ -1,6 +1,7 @@
 //! `Ilinst.MSBuild` as users have it: projects that `dotnet new` makes, the package from a folder as its feed, and no
 //! network. What is woven runs, and what it wrote is read.
 
+mod coverage;
 mod dotnet;
 mod errors;
 mod hooks;

@@ -130,7 +130,11 @@ fn rates(names: &[(&'static str, &str)], totals: Totals) -> Vec<(&'static str, S
 
 fn rate(totals: Totals) -> String {
     let share = totals.share(RATE);
-    if share == RATE { "1".into() } else { format!("0.{share:04}") }
+    match share {
+        RATE => "1".into(),
+        0 => "0".into(),
+        _ => format!("0.{share:04}"),
+    }
 }
 
 /// A text without the characters that XML cannot express.

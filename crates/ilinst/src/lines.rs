@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::report::views::{Wanted, relative, source_folder};
+use ::report::{
+    html::Sources,
+    views::{Wanted, relative, source_folder},
+};
 use clap::Args;
 use names::Visible;
 use profile::{Profile, lines::SourceFile};
@@ -35,7 +38,15 @@ const OF_CALLS: [&str; 9] = ["view", "threads", "phase", "raw", "filter", "sort"
 pub(crate) const HOW_TO_RECORD: &str =
     "it has no counts of lines; record them with `ilinst run --lines` or `ilinst instrument --lines`";
 
+/// How many bytes of source a page has at most.
+const MAX_IN_PAGE: usize = 8 << 20;
+
 impl LineArgs {
+    /// The folder of the source files, if it was given.
+    pub(crate) fn source_root(&self) -> Option<&Path> {
+        self.source_root.as_deref()
+    }
+
     /// Refuses a profile in place of a source file.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match self.lines.as_ref().and_then(Option::as_deref).filter(|file| file.ends_with(".ilprof")) {
@@ -85,6 +96,18 @@ impl LineArgs {
         }
         Ok(Wanted::Source { file: index, text: source.map(|source| source.text) })
     }
+}
+
+/// The sources of a page: those on the disk that are what was compiled. Other files could be anybody's.
+pub(crate) fn for_page(profile: &Profile, root: Option<&Path>) -> Sources {
+    let mut rest = MAX_IN_PAGE;
+    let text = |file: &SourceFile| {
+        let source = Source::of(file, root).filter(|source| source.is_same == Some(true))?;
+        rest = rest.checked_sub(source.text.len())?;
+        Some(source.text)
+    };
+    let folder = source_folder(&profile.lines, env::current_dir().ok().as_deref());
+    Sources { folder, texts: profile.lines.iter().map(text).collect() }
 }
 
 /// The file with a path, or the only one whose path ends with it.

@@ -26,7 +26,7 @@ use crate::{
     calls::{CallArgs, Calls},
     colours::colour_report,
     failure::Failure,
-    lines::LineArgs,
+    lines::{LineArgs, for_page},
     method_pattern::MethodPattern,
     output,
     profiles::{self, Naming},
@@ -218,7 +218,7 @@ impl Opts {
         match &self.html {
             Some(page) => {
                 let (profile, phases) = self.shown.read_all(&path)?;
-                self.shown.write_page(&profile, &phases, &path, page)?;
+                self.shown.write_page(&profile, &phases, [&path, page], self.lines.source_root())?;
             }
             None => self.print(&self.shown.read(&path)?, &path)?,
         }
@@ -288,8 +288,8 @@ impl ShownArgs {
         &self,
         profile: &Profile,
         phases: &[(String, Profile)],
-        path: &Path,
-        page: &Path,
+        [path, page]: [&Path; 2],
+        source_root: Option<&Path>,
     ) -> anyhow::Result<()> {
         let is_meant = |profile: &Profile| {
             let names = profile.display_names();
@@ -300,6 +300,7 @@ impl ShownArgs {
             [] => Page::report(profile, phases),
             _ => Page::filtered(profile, phases, &Filter { text: patterns, is_meant: &is_meant }),
         };
+        let written = written.with_lines(profile, &for_page(profile, source_root));
         output::write(page, &[path], |out| Ok(written.write(out)?))
     }
 

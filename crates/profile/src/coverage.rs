@@ -4,6 +4,8 @@
 //! around it decide, as for the later lines of a long call: those of the innermost one's method. So a lambda within a statement has
 //! its own lines, and the statement has the others. The count of a line is the greatest of its points' counts.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -102,7 +104,7 @@ pub struct MethodCoverage<'p> {
     pub name: &'p str,
     /// How often its first point ran; at least 1 if any of its code ran.
     pub entries: u64,
-    /// Its lines with code, in order; `method` is its own index.
+    /// Its lines with code, in order, without those of lambdas within it; `method` is its own index.
     pub lines: Vec<Line>,
 }
 
@@ -125,13 +127,20 @@ impl<'p> FileCoverage<'p> {
         let all = groups.iter().enumerate().flat_map(|(index, group)| group.points.iter().map(move |point| (*point, index)));
         let lines = lines(all.collect());
         let method = |(index, group): (usize, &Group<'p>)| {
-            let lines = lines_of(index, &group.points);
+            let begins: HashSet<u32> = group.points.iter().map(|point| point.start_line).collect();
+            let is_own = |line: &Line| {
+                let in_file = lines.binary_search_by_key(&line.number, |line| line.number).ok();
+                begins.contains(&line.number) || in_file.and_then(|at| lines.get(at)).is_some_and(|line| line.method == index)
+            };
+            let mut lines = lines_of(index, &group.points);
+            lines.retain(is_own);
             let ran = u64::from(lines.iter().any(Line::is_covered));
             let first = group.points.iter().min_by_key(|point| (point.start_line, point.start_column));
             let LineMethod { assembly, type_name, name, .. } = group.method;
             MethodCoverage { assembly, type_name, name, entries: first.map_or(0, |first| first.count).max(ran), lines }
         };
-        Self { file, lines, methods: groups.iter().enumerate().map(method).collect() }
+        let methods = groups.iter().enumerate().map(method).collect();
+        Self { file, lines, methods }
     }
 
     /// The numbers of its lines.
@@ -211,7 +220,7 @@ fn lines(mut points: Vec<(Point, usize)>) -> Vec<Line> {
     let mut open: Vec<(u32, Line)> = Vec::new();
     let mut next = 0;
     for here in points.chunk_by(|(one, _), (other, _)| one.start_line == other.start_line) {
-        let Some((first, _)) = here.first() else { continue };
+        let Some((first, method)) = here.first() else { continue };
         continue_to(first.start_line, next, &mut open, &mut lines);
         let is_partial = here.iter().any(|(point, _)| point.count == 0) && here.iter().any(|(point, _)| point.count > 0);
         for (point, method) in here {
@@ -219,14 +228,9 @@ fn lines(mut points: Vec<(Point, usize)>) -> Vec<Line> {
             let end = point.end_line.min(point.start_line.saturating_add(MAX_CONTINUED)).min(LAST_LINE);
             open.push((end, line));
         }
-        // Of equal counts, the first has the line.
-        let greatest = here.iter().rev().max_by_key(|(point, _)| point.count);
-        lines.extend(greatest.map(|(point, method)| Line {
-            number: point.start_line,
-            count: point.count,
-            is_partial,
-            method: *method,
-        }));
+        // A lambda on the line is behind the code of its method.
+        let count = here.iter().map(|(point, _)| point.count).max().unwrap_or_default();
+        lines.push(Line { number: first.start_line, count, is_partial, method: *method });
         next = first.start_line + 1;
     }
     continue_to(LAST_LINE + 1, next, &mut open, &mut lines);
@@ -296,6 +300,8 @@ mod tests {
         assert_eq!(counts(&coverage.lines), all);
         assert_eq!(coverage.lines.iter().map(|line| line.method).collect::<Vec<_>>(), [0, 1, 1, 0, 0]);
         assert_eq!(coverage.methods.iter().map(|method| method.entries).collect::<Vec<_>>(), [1, 0]);
+        let lines = |method: &MethodCoverage<'_>| method.lines.iter().map(|line| line.number).collect::<Vec<_>>();
+        assert_eq!(coverage.methods.iter().map(lines).collect::<Vec<_>>(), [vec![10, 13, 14], vec![11, 12]]);
     }
 
     #[test]

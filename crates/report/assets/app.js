@@ -1,8 +1,8 @@
 // What is shown, and what changes it. The address's hash has all of it, so that a link shows the same.
 
-const VIEWS = { flame: 'Flame graph', table: 'Methods', tree: 'Tree', callers: 'Callers & callees', phases: 'Phases' };
+const VIEWS = { flame: 'Flame graph', table: 'Methods', tree: 'Tree', callers: 'Callers & callees', phases: 'Phases', lines: 'Lines' };
 const KEYS = [
-  ['1 – 5', 'the views'],
+  ['1 – 6', 'the views'],
   ['/', 'search; re: before a regular expression'],
   ['n, N', 'the next frame that was found, the one before'],
   ['arrows', 'move in the graph, the tree, the tables'],
@@ -28,6 +28,7 @@ const DEFAULTS = {
   zoom: 0,
   node: 0,
   method: -1,
+  file: 0,
 };
 const NARROW = 700;
 const KEPT = DATA.kept && new Set(DATA.kept);
@@ -45,6 +46,7 @@ const App = {
       tree: new TreeView(this),
       callers: new Callers(this),
       phases: new Phases(this),
+      lines: new Lines(this),
     };
     this.metrics = Object.keys(METRICS).filter((metric) =>
       METRICS[metric].of.some((column) => DATA.spans[0].trees.some((tree) => tree[column]?.some((value) => value > 0))),
@@ -58,7 +60,9 @@ const App = {
         ),
       ).size;
     DEFAULTS.colour = different(COLOURINGS.namespace.of) > 2 ? 'namespace' : 'type';
-    this.viewNames = Object.keys(VIEWS).filter((view) => view !== 'phases' || DATA.spans.length > 1);
+    this.viewNames = Object.keys(VIEWS).filter(
+      (view) => (view !== 'phases' || DATA.spans.length > 1) && (view !== 'lines' || DATA.lines),
+    );
     this.addTabs();
     this.addDialogs();
     byId('search').addEventListener('input', (event) => this.set({ search: event.target.value }));
@@ -267,16 +271,17 @@ const App = {
     const several = [['merged', 'all, merged'], ['apart', 'all, one by one'], ...threads];
     const focused = document.activeElement?.id;
     const isGraph = state.view === 'flame';
+    const isOfRun = state.view === 'phases' || state.view === 'lines';
     const tools = [
-      state.view === 'table' || state.view === 'phases'
+      state.view === 'table' || isOfRun
         ? null
         : choice(
             'metric',
             'By',
             this.metrics.map((metric) => [metric, METRICS[metric].label]),
           ),
-      state.view === 'phases' ? null : choice('threads', 'Threads', threads.length > 1 ? several : []),
-      state.view === 'phases'
+      isOfRun ? null : choice('threads', 'Threads', threads.length > 1 ? several : []),
+      isOfRun
         ? null
         : choice(
             'phase',
@@ -532,6 +537,7 @@ const App = {
     );
     take('theme', (value) => value === 'dark' || value === 'light');
     take('search', () => true);
+    state.file = Math.min((DATA.lines?.length ?? 1) - 1, Math.max(0, Math.trunc(Number(words.get('file'))) || 0));
     state.phase = Math.min(DATA.spans.length - 1, Math.max(0, Number(words.get('phase')) || 0));
     take(
       'threads',

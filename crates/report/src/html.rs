@@ -1,4 +1,5 @@
-//! A profile as one HTML file that needs no network: a flame graph, tables, the tree, callers and callees, phases.
+//! A profile as one HTML file that needs no network: a flame graph, tables, the tree, callers and callees, phases, lines of
+//! source.
 //!
 //! ```text
 //! Profile -> Data (functions, trees in preorder) -> JSON in a page with our own style and script
@@ -10,6 +11,7 @@ mod compared;
 mod data;
 mod filter;
 mod functions;
+mod lines;
 mod page;
 
-pub use self::{filter::Filter, page::Page};
+pub use self::{filter::Filter, lines::Sources, page::Page};

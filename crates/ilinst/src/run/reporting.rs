@@ -68,7 +68,7 @@ impl Reporting {
         let page = self.html.clone().or_else(|| self.open.then(unnamed));
         let (profile, phases) = if page.is_some() { self.shown.read_all(&path)? } else { (self.shown.read(&path)?, Vec::new()) };
         if let Some(page) = &page {
-            self.shown.write_page(&profile, &phases, &path, page)?;
+            self.shown.write_page(&profile, &phases, [&path, page], None)?;
         }
         if let Some(file) = &self.json {
             self.shown.write_json(&profile, &path, file)?;

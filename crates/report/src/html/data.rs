@@ -16,6 +16,7 @@ use super::{
     compared::Compared,
     filter::Filter,
     functions::{Functions, Tables},
+    lines::File,
 };
 use crate::{
     compare::{how, mixed},
@@ -44,6 +45,9 @@ pub(crate) struct Data {
     /// The comparison with a base; `None` without a base.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Compared>,
+    /// The source files whose lines were counted; `None` without counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lines: Option<Vec<File>>,
 }
 
 /// The whole run, or a phase.
@@ -131,6 +135,7 @@ impl Data {
             spans,
             kept,
             compared: None,
+            lines: None,
         }
     }
 
@@ -160,6 +165,7 @@ impl Data {
             spans: vec![span],
             kept: None,
             compared: Some(Compared::new(comparison, names)),
+            lines: None,
         }
     }
 }

@@ -7,7 +7,11 @@ use names::Visible;
 use profile::{Profile, compare::Comparison};
 use sha2::{Digest as _, Sha256};
 
-use super::{data::Data, filter::Filter};
+use super::{
+    data::Data,
+    filter::Filter,
+    lines::{Sources, files},
+};
 
 const PAGE: &str = include_str!("../../assets/page.html");
 const STYLE: &str = include_str!("../../assets/style.css");
@@ -22,6 +26,7 @@ const SCRIPT: &str = concat!(
     include_str!("../../assets/tree.js"),
     include_str!("../../assets/callers.js"),
     include_str!("../../assets/phases.js"),
+    include_str!("../../assets/lines.js"),
     include_str!("../../assets/compare.js"),
     include_str!("../../assets/app.js"),
 );
@@ -41,6 +46,13 @@ impl Page {
     /// Creates the page of selected functions. Lists show these alone; graphs and trees show the paths to them and below them.
     pub fn filtered(profile: &Profile, phases: &[(String, Profile)], filter: &Filter<'_>) -> Self {
         Self { data: Data::new(profile, phases, Some(filter)) }
+    }
+
+    /// Adds the lines of source that the profile has counts of.
+    #[must_use]
+    pub fn with_lines(mut self, profile: &Profile, sources: &Sources) -> Self {
+        self.data.lines = (!profile.lines.is_empty()).then(|| files(&profile.lines, sources));
+        self
     }
 
     /// Creates the page of a comparison, with the names of both sides.

@@ -1,0 +1,92 @@
+//! `dotnet test -p:Ilinst=true -p:IlinstLines=true`: one file of coverage for all test projects of a solution.
+
+use std::{collections::BTreeMap, fs};
+
+use regex::Regex;
+use tests::packages::VERSION;
+
+use crate::dotnet::Dotnet;
+
+const LIBRARY: &str = "namespace Shop
+{
+    public static class Prices
+    {
+        public static int Net(int price)
+        {
+            return price - Tax(price);
+        }
+
+        public static int Tax(int price)
+        {
+            if (price < 0)
+            {
+                return 0;
+            }
+            return price / 5;
+        }
+
+        public static int Never(int price)
+        {
+            return price;
+        }
+    }
+}
+";
+/// By line: how often the tests of both projects run it.
+const RUNS: [(u32, u32); 12] =
+    [(6, 1), (7, 1), (8, 1), (11, 3), (12, 3), (13, 1), (14, 1), (16, 2), (17, 3), (20, 0), (21, 0), (22, 0)];
+
+fn tests(class: &str, calls: &str) -> String {
+    format!("using Shop;\nusing Xunit;\npublic class {class}\n{{\n    [Fact]\n    public void Works() {{ {calls} }}\n}}\n")
+}
+
+/// A project for .NET 10 with the package.
+fn project(items: &str) -> String {
+    format!(
+        r#"<Project Sdk="Microsoft.NET.Sdk">
+<PropertyGroup><TargetFramework>net10.0</TargetFramework></PropertyGroup>
+<ItemGroup><PackageReference Include="Ilinst.MSBuild" Version="{VERSION}" />{items}</ItemGroup>
+</Project>"#
+    )
+}
+
+/// The counts of a source file's lines in a Cobertura file.
+fn counts(xml: &str, file: &str) -> BTreeMap<u32, u32> {
+    let class = xml.split("<class ").find(|class| class.contains(&format!("filename=\"{file}\""))).expect("the file is there");
+    let lines = class.split("</methods>").nth(1).expect("a class has lines");
+    let line = Regex::new(r#"<line number="(\d+)" hits="(\d+)""#).expect("it is one");
+    line.captures_iter(lines).map(|found| (found[1].parse().expect("a number"), found[2].parse().expect("a number"))).collect()
+}
+
+#[test]
+#[ignore = "needs .NET 10"]
+fn the_tests_of_a_solution_write_one_file() {
+    let Some(dotnet) = Dotnet::newer("it's coverage") else { return };
+    let packages = r#"<PackageReference Include="Microsoft.NET.Test.Sdk" Version="18.11.0" />
+<PackageReference Include="xunit" Version="2.9.3" /><PackageReference Include="xunit.runner.visualstudio" Version="3.1.5" />
+<ProjectReference Include="../Shop/Shop.csproj" />"#;
+    dotnet.write("Shop/Shop.csproj", &project(""));
+    dotnet.write("Shop/Prices.cs", LIBRARY);
+    for (name, calls) in [
+        ("Net", "Assert.Equal(80, Prices.Net(100));"),
+        ("Tax", "Assert.Equal(20, Prices.Tax(100)); Assert.Equal(0, Prices.Tax(-1));"),
+    ] {
+        dotnet.write(&format!("{name}.Tests/{name}.Tests.csproj"), &project(packages));
+        dotnet.write(&format!("{name}.Tests/{name}Tests.cs"), &tests(&format!("{name}Tests"), calls));
+    }
+    dotnet.write(
+        "Shop.slnx",
+        r#"<Solution>
+<Project Path="Shop/Shop.csproj" /><Project Path="Net.Tests/Net.Tests.csproj" /><Project Path="Tax.Tests/Tax.Tests.csproj" />
+</Solution>"#,
+    );
+    let file = dotnet.folder.join("TestResults/coverage.cobertura.xml");
+    // A second run replaces the first.
+    for options in [&[][..], &["--no-build"]] {
+        let said = dotnet.run(&[&["test", "Shop.slnx", "-p:Ilinst=true", "-p:IlinstLines=true"][..], options].concat());
+        assert!(said.contains("coverage.cobertura.xml"), "{said}");
+        let xml = fs::read_to_string(&file).expect("it is written");
+        assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
+        assert!(counts(&xml, "Net.Tests/NetTests.cs").values().all(|count| *count == 1), "{xml}");
+    }
+}
