@@ -9,7 +9,7 @@ use ecma335::{
 };
 use ilrewrite::CountedPlace;
 use indexmap::IndexMap;
-use names::{CountedPoint, LineDocument, LineTable, MethodId, Symbols, TableMethod, module_key};
+use names::{CountedPoint, LineDocument, LineTable, MethodId, Symbol, Symbols, TableMethod, module_key};
 
 use super::plan::Plan;
 use crate::output::pdb::Pdb;
@@ -69,10 +69,12 @@ impl LineCounters {
         };
         let mut documents: IndexMap<Rid<Document>, LineDocument> = IndexMap::new();
         let mut methods = Vec::new();
+        let mut room = image.bytes().len().saturating_mul(4).max(MIN_ROOM);
         for (rid, counters) in placed {
-            let symbol = symbols.as_ref().and_then(|symbols| symbols.symbol(MethodId::new(key, rid.get()))).unwrap_or_default();
+            let symbol = symbols.as_ref().and_then(|symbols| symbols.symbol(MethodId::new(key, rid.get())));
+            let Symbol { type_name, member, .. } = symbol.filter(|symbol| fits(symbol, &mut room)).unwrap_or_default();
             // A state machine's steps are the lines of the method that it was made for.
-            let name = symbol.member.replace(" [steps]", "");
+            let name = member.replace(" [steps]", "");
             let counters: HashSet<u32> = counters.iter().copied().collect();
             let mut by_document: IndexMap<usize, Vec<CountedPoint>> = IndexMap::new();
             for line in self.points(pdb, *rid).into_iter().filter(|line| counters.contains(&line.point.counter)) {
@@ -83,7 +85,7 @@ impl LineCounters {
             }
             methods.extend(by_document.into_iter().map(|(document, points)| TableMethod {
                 assembly: assembly.clone(),
-                type_name: symbol.type_name.clone(),
+                type_name: type_name.clone(),
                 name: name.clone(),
                 document,
                 points,
@@ -91,6 +93,16 @@ impl LineCounters {
         }
         Ok(LineTable { documents: documents.into_values().collect(), methods })
     }
+}
+
+/// The bytes that the names of a small module's methods may take.
+const MIN_ROOM: usize = 1 << 20;
+
+/// Whether there is room for a method's names. Small modules can have large ones, where types are nested.
+fn fits(symbol: &Symbol, room: &mut usize) -> bool {
+    let left = room.checked_sub(symbol.type_name.len() + symbol.member.len());
+    *room = left.unwrap_or(*room);
+    left.is_some()
 }
 
 /// A visible sequence point with its counter.
