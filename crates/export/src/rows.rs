@@ -158,8 +158,7 @@ impl Metrics {
         phase: &str,
         give: &mut impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let [totals, total_waiting, total_bytes] =
-            [&self.own, &self.waiting, &self.bytes].map(|values| cumulative(tree, values));
+        let [totals, total_waiting, total_bytes] = [&self.own, &self.waiting, &self.bytes].map(|values| cumulative(tree, values));
         let at = |values: &[i64], node: usize| values.get(node).copied().unwrap_or_default();
         // The number of times each function is on the current path.
         let mut on_path = vec![0_u32; profile.functions.len()];

@@ -4,6 +4,8 @@ use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
+use crate::failure::Failure;
+
 /// The options. Each sets a variable of the program, which keeps its own value without the option.
 #[derive(Args, Debug)]
 pub(crate) struct MeasuringArgs {
@@ -20,7 +22,7 @@ pub(crate) struct MeasuringArgs {
     exact: bool,
 
     /// Also count the bytes that methods allocate, exactly; each call is timed, and probes take longer
-    #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
+    #[arg(help_heading = "Measuring", long, conflicts_with_all = ["sample", "hooks"])]
     allocations: bool,
 }
 
@@ -47,6 +49,25 @@ enum Clock {
 }
 
 impl MeasuringArgs {
+    /// Refuses options that exclude each other.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match self.mode.filter(|mode| self.allocations && matches!(mode, Mode::Sampled | Mode::Count)) {
+            None => Ok(()),
+            Some(mode) => {
+                let mode = mode.to_possible_value().map(|mode| mode.get_name().to_owned()).unwrap_or_default();
+                let text = format!(
+                    "--allocations needs --mode exact (the default) or trace: --mode {mode} does not see each call begin and end"
+                );
+                Err(Failure::usage(text).into())
+            }
+        }
+    }
+
+    /// Whether allocated bytes are to be counted.
+    pub(crate) fn counts_allocations(&self) -> bool {
+        self.allocations
+    }
+
     /// Sets the variables of a program.
     pub(crate) fn tell(&self, program: &mut Command) {
         if let Some(mode) = self.mode.and_then(|mode| mode.to_possible_value()) {

@@ -65,8 +65,15 @@ impl Profile {
 }
 
 /// The values that move to the caller of a removed function: times.
-const KEPT: [SampleType; 7] =
-    [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::UNCERTAINTY, SampleType::CPU, SampleType::SAMPLES, SampleType::ALLOCATED];
+const KEPT: [SampleType; 7] = [
+    SampleType::WALL,
+    SampleType::WAITING,
+    SampleType::PROBES,
+    SampleType::UNCERTAINTY,
+    SampleType::CPU,
+    SampleType::SAMPLES,
+    SampleType::ALLOCATED,
+];
 
 impl CallTree {
     /// Returns the tree without these functions. Their time and their callees move to the caller. Without a caller they stay if

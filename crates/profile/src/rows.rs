@@ -25,7 +25,8 @@ impl Profile {
         let sums = Sums::new(self);
         let names = self.display_names();
         let rows = names.into_iter().enumerate().map(|(index, name)| self.row(index, name, &sums));
-        let mut rows: Vec<Row<'_>> = rows.filter(|row| row.calls > 0 || row.self_bytes > Some(0) || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
+        let mut rows: Vec<Row<'_>> =
+            rows.filter(|row| row.calls > 0 || row.self_bytes > Some(0) || row.total_ms > 0.0 || row.waiting_ms > 0.0).collect();
         rank(&mut rows, sort);
         rows
     }

@@ -368,7 +368,9 @@ impl<'t> Parser<'t> {
     /// A word, of letters, digits, dots and hyphens; empty if there is none.
     fn word(&mut self) -> &'t str {
         let rest = self.rest();
-        let word = rest.get(..rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(rest.len())).unwrap_or_default();
+        let word = rest
+            .get(..rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(rest.len()))
+            .unwrap_or_default();
         self.at += word.len();
         word
     }

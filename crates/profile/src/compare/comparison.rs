@@ -67,8 +67,12 @@ pub struct Comparison {
 
 /// The compared numbers of the whole program.
 const PROGRAM: [(&str, MetricUnit, OfProgram); 5] = [
-    ("running", MetricUnit::Milliseconds, |profile| Metric::SelfTime.is_of(profile).then(|| profile.milliseconds(profile.running()))),
-    ("waiting", MetricUnit::Milliseconds, |profile| Metric::Waiting.is_of(profile).then(|| profile.milliseconds(profile.sum(SampleType::WAITING)))),
+    ("running", MetricUnit::Milliseconds, |profile| {
+        Metric::SelfTime.is_of(profile).then(|| profile.milliseconds(profile.running()))
+    }),
+    ("waiting", MetricUnit::Milliseconds, |profile| {
+        Metric::Waiting.is_of(profile).then(|| profile.milliseconds(profile.sum(SampleType::WAITING)))
+    }),
     ("elapsed", MetricUnit::Milliseconds, |profile| Some(profile.milliseconds(profile.duration))),
     ("cpu", MetricUnit::Milliseconds, |profile| profile.cpu_ns.map(|cpu| cpu as f64 / 1e6)),
     ("bytes", MetricUnit::Bytes, |profile| Metric::Bytes.is_of(profile).then(|| profile.sum(SampleType::ALLOCATED) as f64)),

@@ -206,7 +206,8 @@ impl MergedHeader<'_> {
         };
         let (full, captured) =
             (HeaderFlags::DISK_FULL.when(self.disk_was_full), HeaderFlags::CAPTURED.when(self.has_captured_calls));
-        let allocations = HeaderFlags::ALLOCATIONS.when(self.has_allocations) | HeaderFlags::NO_ALLOCATIONS.when(self.lacks_allocations);
+        let allocations =
+            HeaderFlags::ALLOCATIONS.when(self.has_allocations) | HeaderFlags::NO_ALLOCATIONS.when(self.lacks_allocations);
         let flags = HeaderFlags::MERGED | HeaderFlags::NAMES_COMPLETE | end | full | captured | allocations;
         let mut header = vec![0; BLOCK];
         for (at, field) in [

@@ -276,7 +276,9 @@ impl Builder<'_, '_> {
             if sums.calls > sums.leaves {
                 sums.open += 1;
                 if !self.records.header.mode.has_samples() {
-                    for ((spent, start_of_caller), end) in [&mut sums.time, &mut sums.bytes].into_iter().zip(starts_of_caller).zip(ends) {
+                    for ((spent, start_of_caller), end) in
+                        [&mut sums.time, &mut sums.bytes].into_iter().zip(starts_of_caller).zip(ends)
+                    {
                         // A call cannot start before its caller; an earlier start was being changed.
                         let start = spent.start.max(start_of_caller);
                         spent.total = spent.total.saturating_add(end.saturating_sub(start).max(0));
@@ -319,9 +321,11 @@ impl Builder<'_, '_> {
             let Some((tree, node)) = self.node_at(details.node) else { continue };
             let Some(tree) = self.trees.get_mut(tree) else { continue };
             let Some(sums) = tree.sums.get_mut(node) else { continue };
-            for (sum, value) in
-                [(&mut sums.exceptions, details.exceptions), (&mut sums.cpu, details.cpu_ns), (&mut sums.time.start, details.samples)]
-            {
+            for (sum, value) in [
+                (&mut sums.exceptions, details.exceptions),
+                (&mut sums.cpu, details.cpu_ns),
+                (&mut sums.time.start, details.samples),
+            ] {
                 *sum = sum.saturating_add(value.saturating_mul(weight));
             }
             if let Some(record) = tree.of_async.get_mut(&node) {
