@@ -22,7 +22,7 @@ pub(crate) struct MeasuringArgs {
     exact: bool,
 
     /// Also count the bytes that methods allocate, exactly; each call is timed, and probes take longer
-    #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
+    #[arg(help_heading = "Measuring", long, conflicts_with_all = ["sample", "hooks"])]
     allocations: bool,
 }
 
@@ -64,6 +64,25 @@ impl MeasuringArgs {
             (options.lines, options.lines_only) = (false, true);
         }
         Ok(())
+    }
+
+    /// Refuses options that exclude each other.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match self.mode.filter(|mode| self.allocations && matches!(mode, Mode::Sampled | Mode::Count | Mode::None)) {
+            None => Ok(()),
+            Some(mode) => {
+                let mode = mode.to_possible_value().map(|mode| mode.get_name().to_owned()).unwrap_or_default();
+                let text = format!(
+                    "--allocations needs --mode exact (the default) or trace: --mode {mode} does not see each call begin and end"
+                );
+                Err(Failure::usage(text).into())
+            }
+        }
+    }
+
+    /// Whether allocated bytes are to be counted.
+    pub(crate) fn counts_allocations(&self) -> bool {
+        self.allocations
     }
 
     /// Sets the variables of a program.

@@ -98,6 +98,7 @@ Examples:
   ilinst run --include 'Shop.*' --tree -- dotnet app.dll
   ilinst run --html profile.html --open -- dotnet app.dll
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
+  ilinst run --allocations -- dotnet app.dll       also the bytes that methods allocate
   ilinst run --live -- dotnet app.dll              in memory
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll
@@ -134,6 +135,7 @@ impl Opts {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<u8> {
+        self.measuring.check()?;
         if self.started.is_none()
             && !self.sdk
             && let Some(kind) = SdkCommand::parse(&self.command)?

@@ -241,6 +241,7 @@ const App = {
           ['Methods', count(this.rows.length)],
           ['Calls', count(sum('calls'))],
           ['Exceptions', exceptions ? count(exceptions) : null],
+          ['Allocated', tree.total('bytes')[0] ? size(tree.total('bytes')[0]) : null],
         ];
     byId('tiles').replaceChildren(
       ...tiles

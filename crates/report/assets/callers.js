@@ -94,6 +94,7 @@ class Callers {
       ['Total', `${time(row.total * MS)} · ${percent(row.total, running)}`],
       ['Waiting', row.waiting ? time(row.waiting * MS) : null],
       ['CPU', row.cpu ? time(row.cpu / 1e6) : null],
+      ['Bytes', row.bytesTotal ? `${size(row.bytes)} · ${size(row.bytesTotal)} with what it calls` : null],
       ['Calls', count(row.calls)],
       ['Average', row.average === undefined ? null : time(row.average)],
       ['First', single('first')],

@@ -137,10 +137,11 @@ function comparedFacts(fn) {
 /** What is said of the whole program: label, number, and what it was before. */
 function comparedTiles() {
   const label = (name) => (name === 'cpu' ? 'CPU' : name[0].toUpperCase() + name.slice(1));
+  const say = (name) => (name === 'bytes' ? size : time);
   const tiles = Object.entries(COMPARED.program).map(([name, { base, new: now }]) => [
     `${label(name)}, ${grown(base, now)}`,
-    time(now),
-    `${time(base)} in the base`,
+    say(name)(now),
+    `${say(name)(base)} in the base`,
   ]);
   const said = (verdict) => COMPARED.verdicts.filter((each) => each === verdict).length;
   const pair = (one, other) => [`${one}, ${other}`, `${said(one)}, ${said(other)}`];

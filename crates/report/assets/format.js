@@ -34,6 +34,14 @@ function count(number) {
   return Math.round(number).toLocaleString('en-US').replaceAll(',', '\u202f');
 }
 
+/** A number of bytes: `812 B`, `6.5 KiB`, `14.2 MiB`. @param {number} bytes */
+function size(bytes) {
+  if (bytes < 0) return '−' + size(-bytes);
+  let unit = 0;
+  for (; bytes >= 1024 && unit < 3; unit++) bytes /= 1024;
+  return `${unit ? bytes.toFixed(1) : Math.round(bytes)} ${['B', 'KiB', 'MiB', 'GiB'][unit]}`;
+}
+
 /** A part of a whole. @param {number} part @param {number} whole */
 function percent(part, whole) {
   const value = whole > 0 ? (part / whole) * 100 : 0;

@@ -1,7 +1,7 @@
 // What the data says: functions, call trees in preorder, and what is added up of them.
 
 /**
- * @typedef {'running'|'waiting'|'elapsed'|'cpu'|'calls'|'exceptions'} Metric
+ * @typedef {'running'|'waiting'|'elapsed'|'cpu'|'calls'|'exceptions'|'bytes'} Metric
  * @typedef {{name: string, milliseconds: number, threads: number, trees: any[], methods: any}} Span
  */
 
@@ -13,8 +13,9 @@ const METRICS = {
   cpu: { label: 'CPU time (sampled)', short: 'CPU', of: ['cpu'], say: (value) => time(value / 1e6) },
   calls: { label: 'Calls', short: 'With callees', of: ['calls'], say: count },
   exceptions: { label: 'Exceptions', short: 'Exceptions', of: ['exceptions'], say: count },
+  bytes: { label: 'Bytes allocated', short: 'Bytes', of: ['bytes'], say: size },
 };
-const OWN = ['calls', 'self', 'waiting', 'exceptions', 'cpu'];
+const OWN = ['calls', 'self', 'waiting', 'exceptions', 'cpu', 'bytes'];
 
 const DATA = JSON.parse(byId('data').textContent);
 /** Milliseconds in a tick. */
@@ -219,18 +220,23 @@ class Tree {
       exceptions: zeros(),
       cpu: zeros(),
       cpuTotal: zeros(),
+      bytes: zeros(),
+      bytesTotal: zeros(),
     };
     const [running, waiting, cpu] = [this.total('running'), this.total('waiting'), this.total('cpu')];
+    const bytes = this.total('bytes');
     this.walk((node, isOutermost) => {
       const fn = this.fn[node];
       sums.calls[fn] += this.own.calls[node];
       sums.self[fn] += this.own.self[node];
       sums.exceptions[fn] += this.own.exceptions[node];
       sums.cpu[fn] += this.own.cpu[node];
+      sums.bytes[fn] += this.own.bytes[node];
       if (isOutermost) {
         sums.total[fn] += running[node];
         sums.waiting[fn] += waiting[node];
         sums.cpuTotal[fn] += cpu[node];
+        sums.bytesTotal[fn] += bytes[node];
       }
     });
     return (this.sums = sums);

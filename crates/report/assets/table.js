@@ -33,6 +33,14 @@ const TABLE = [
     say: (value) => time(value / 1e6),
     some: true,
   },
+  { key: 'bytes', label: 'Bytes', title: 'Bytes that it alone allocated', say: size, some: true },
+  {
+    key: 'bytesTotal',
+    label: 'All bytes',
+    title: 'Bytes that it allocated, with what it calls',
+    say: size,
+    some: true,
+  },
   { key: 'calls', label: 'Calls', title: 'How often it was called', say: count },
   {
     key: 'average',

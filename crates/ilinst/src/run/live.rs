@@ -55,6 +55,9 @@ impl Opts {
                 reported.skipped.iter().for_each(|module| complain(format_args!("skipped: {module}")));
                 let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
                 reported.by_hooks.iter().for_each(by_hooks);
+                if !reported.by_hooks.is_empty() && self.measuring.counts_allocations() {
+                    complain("hooks count no allocated bytes");
+                }
                 if !reported.by_hooks.is_empty()
                     && recording.captured.is_some_and(|captured| captured.exception || captured.texts)
                 {

@@ -306,6 +306,7 @@ impl Builder {
             (40, line.number("lost")),
             (48, line.number("bad")),
             (72, line.number_or("cpu", -1)),
+            (96, line.number("bytes")),
             (104, line.number_or("delay", -1)),
         ] {
             put(chunk, 64 + at, value);
@@ -321,11 +322,17 @@ impl Builder {
         self.above = vec![(0, root)];
     }
 
+    /// Returns whether the header says that nodes have allocated bytes.
+    fn has_bytes(&self) -> bool {
+        LE::read_u32(&self.header[layout::FLAGS_AT..]) & 512 != 0
+    }
+
     /// Returns the address of a new slot in the current tree.
     fn slot(&mut self) -> u64 {
+        let has_bytes = self.has_bytes();
         let chunk = &mut self.chunks[self.tree];
         let used = LE::read_u64(&chunk[32..]);
-        put(chunk, 32, used + NODE as u64);
+        put(chunk, 32, used + if has_bytes { 2 * NODE as u64 } else { NODE as u64 });
         MEMORY + self.tree as u64 * DISTANCE + used
     }
 
@@ -334,6 +341,12 @@ impl Builder {
         let place = (address & (DISTANCE - 1)) as usize;
         if let Some(label) = line.values.get("label") {
             self.labels.insert((*label).to_owned(), address);
+        }
+        if self.has_bytes() {
+            let chunk = &mut self.chunks[self.tree];
+            for (at, name) in [(0, "bytes-start"), (8, "bytes"), (16, "bytes-detached")] {
+                put(chunk, place + NODE + at, line.number(name));
+            }
         }
         let name = line.words[0];
         let mut flags = 0_u64;
@@ -425,7 +438,7 @@ impl Builder {
             let label = parts.next().expect("a label");
             let place = self.labels.get(label).or_else(|| self.methods.get(label)).copied().unwrap_or_else(|| panic!("{label}"));
             data.put_u64(place);
-            for _ in 0..3 {
+            for _ in 0..if self.has_bytes() { 5 } else { 3 } {
                 data.put_i64(parts.next().map_or(0_i64, |part| part.parse().expect("a number")));
             }
         }
