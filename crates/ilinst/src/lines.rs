@@ -67,7 +67,7 @@ impl LineArgs {
         if files.is_empty() {
             return Err(Failure::usage(format_args!("{}: {HOW_TO_RECORD}", path.display())));
         }
-        let folder = source_folder(files, env::current_dir().ok().as_deref());
+        let folder = current_source_folder(profile);
         Ok(Some(match file {
             Some(named) => self.source(files, &folder, named, is_for_scripts)?,
             None if self.uncovered => Wanted::Uncovered { folder },
@@ -106,8 +106,13 @@ pub(crate) fn for_page(profile: &Profile, root: Option<&Path>) -> Sources {
         rest = rest.checked_sub(source.text.len())?;
         Some(source.text)
     };
-    let folder = source_folder(&profile.lines, env::current_dir().ok().as_deref());
+    let folder = current_source_folder(profile);
     Sources { folder, texts: profile.lines.iter().map(text).collect() }
+}
+
+/// The folder that paths of source files are shown relative to.
+pub(crate) fn current_source_folder(profile: &Profile) -> String {
+    source_folder(&profile.lines, env::current_dir().ok().as_deref())
 }
 
 /// The file with a path, or the only one whose path ends with it.

@@ -26,7 +26,7 @@ use crate::{
     calls::{CallArgs, Calls},
     colours::colour_report,
     failure::Failure,
-    lines::{LineArgs, for_page},
+    lines::{LineArgs, current_source_folder, for_page},
     method_pattern::MethodPattern,
     output,
     profiles::{self, Naming},
@@ -365,6 +365,7 @@ impl ShownArgs {
             _ if view.tree => Wanted::Tree,
             _ if view.hot_path => Wanted::HotPath,
             _ if view.threads => Wanted::Threads,
+            _ if profile.has_lines_alone() => Wanted::Files { folder: current_source_folder(profile) },
             _ => Wanted::Methods,
         })
     }

@@ -408,6 +408,11 @@ impl Profile {
         self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.threads))
     }
 
+    /// Returns whether lines were counted, and no calls.
+    pub fn has_lines_alone(&self) -> bool {
+        !self.lines.is_empty() && self.functions.is_empty()
+    }
+
     /// Returns the number of calls that the call trees lack.
     pub fn lost_calls(&self) -> u64 {
         self.trees.iter().fold(0, |sum, tree| sum.saturating_add(tree.lost_calls))

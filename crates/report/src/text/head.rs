@@ -10,7 +10,9 @@ use crate::limits::limits;
 
 /// Returns the summary of the run, its losses, and the limits of its numbers.
 pub fn head(profile: &Profile) -> String {
-    let (milliseconds, threads) = (profile.milliseconds(profile.duration), counted(profile.threads(), "thread"));
+    let milliseconds = profile.milliseconds(profile.duration);
+    let has_calls = !profile.has_lines_alone();
+    let threads = if has_calls { format!(", {}", counted(profile.threads(), "thread")) } else { String::new() };
     let (program, runtime, pid) = (Visible(&profile.program), Visible(&profile.runtime), profile.pid);
     let paused = if profile.is_paused { ", paused" } else { "" };
     let end = match (profile.processes, profile.end) {
@@ -20,8 +22,8 @@ pub fn head(profile: &Profile) -> String {
         (_, End::Running | End::Unknown) => "some were cut off, or run still".into(),
     };
     let process = if profile.processes > 1 { counted(profile.processes, "process") } else { format!("process {pid}") };
-    let mut text = format!("{program} ({process}) on {runtime}: {milliseconds:.1} ms, {threads}, {end}{paused}\n");
-    if profile.mode != Mode::Count {
+    let mut text = format!("{program} ({process}) on {runtime}: {milliseconds:.1} ms{threads}, {end}{paused}\n");
+    if profile.mode != Mode::Count && has_calls {
         let time = |sample_type| profile.milliseconds(profile.sum(sample_type));
         let (running, waiting) = (profile.milliseconds(profile.running()), time(SampleType::WAITING));
         let _ = write!(text, "threads: {running:.1} ms running");
