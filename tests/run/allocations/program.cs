@@ -27,7 +27,7 @@ static class Program
 
     static int Main(string[] arguments)
     {
-        // What the runtime allocates at a first use comes here, and is not noted.
+        // The runtime allocates at a first use: here, and not between notes.
         Note(0, count() - count());
         for (int i = 1; i < 20; i++)
         {
