@@ -11,7 +11,11 @@ use profile::{
     Profile, SampleType,
     rows::{Row, SortBy},
 };
-use tests::{Runtime, instrument, profile_in, require, root, said, scratch};
+use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, scratch};
+
+#[allow(dead_code, reason = "not all of it is needed here")]
+#[path = "../../crates/profile/tests/builder/mod.rs"]
+mod builder;
 
 /// The array that the program's last call allocates, without its header.
 const OPEN: u64 = 123_456;
@@ -35,7 +39,7 @@ fn programs(test: &str) -> Option<(PathBuf, PathBuf)> {
     Some((program, woven))
 }
 
-/// What the program prints: bytes by name.
+/// Returns what the program prints: bytes by name.
 fn notes(runtime: &Runtime, program: &Path, work: &Path, settings: &[(&str, &str)]) -> HashMap<String, u64> {
     let mut command = runtime.program(program, work);
     command.envs(settings.iter().copied()).args(settings.first().map(|_| "phase"));
@@ -144,4 +148,49 @@ fn modes_that_do_not_see_each_call_are_refused() {
             assert_eq!(fs::read_dir(&work).expect("it is there").count(), 0);
         }
     }
+}
+
+/// The exit code of `compare` with a gate, of two profiles whose method `Load` allocated these bytes (none: not counted).
+fn gate(base: Option<u64>, new: Option<u64>, condition: &str) -> (String, String, Option<i32>) {
+    let folder = scratch("allocations-gate");
+    for (name, bytes) in [("base", base), ("new", new)] {
+        let text = format!(
+            "profile end=100000 flags={}\nmethod 1 T::Main\nmethod 2 T::Load\ntree\n Main total=90000 bytes={}\n  Load total=50000 \
+             bytes={}\n",
+            if bytes.is_some() { 513 } else { 1 },
+            bytes.unwrap_or_default() + 100,
+            bytes.unwrap_or_default(),
+        );
+        fs::write(folder.join(name).with_extension("ilprof"), builder::build(&text)).expect("it can be written");
+    }
+    let mut command = ilinst();
+    command.current_dir(&folder).args(["compare", "base.ilprof", "new.ilprof", "--fail-if", condition]);
+    said(&command.output().expect("it starts"))
+}
+
+#[test]
+fn a_gate_sees_each_byte() {
+    for (base, new, condition, code) in [
+        (Some(1_000_000), Some(1_000_000), "bytes > +0%", 0),
+        (Some(1_000_000), Some(1_000_001), "bytes > +0%", 1),
+        (Some(1_000_000), Some(1_000_001), "bytes > +1%", 0),
+        (Some(1_000_000), Some(1_020_000), "bytes > +1%", 1),
+        (Some(1_000_000), Some(1_020_000), "program.bytes > +1%", 1),
+        (Some(1_000_000), Some(1_020_000), "total-bytes > +10KiB and method ~ T.Main", 1),
+        (Some(1_000_000), Some(1_020_000), "total-bytes > +1MiB", 0),
+        (Some(1_000_000), Some(900_000), "bytes < -5%", 1),
+    ] {
+        let (output, errors, found) = gate(base, new, condition);
+        assert_eq!(found, Some(code), "{condition}: {output}{errors}");
+        assert!(output.contains("bytes: "), "{output}");
+    }
+    let (_, errors, _) = gate(Some(1_000_000), Some(1_020_000), "bytes > +1%");
+    assert!(errors.contains("T.Load: bytes 1000000 B -> 1020000 B, +2.0 %"), "{errors}");
+}
+
+#[test]
+fn runs_without_bytes_are_unknown_to_a_gate() {
+    let (output, errors, code) = gate(None, None, "bytes > +1%");
+    assert!(errors.contains("no method has 'bytes': --allocations counts"), "{errors}");
+    assert!(code != Some(1) && !output.contains("bytes: "), "{output}{errors}");
 }

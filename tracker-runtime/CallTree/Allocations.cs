@@ -53,7 +53,7 @@ namespace Ilinst
             NodeSize = SlotsOfNode * NodeLayout.Size;
         }
 
-        /// <summary>What the header says about it.</summary>
+        /// <summary>The flags of the header about it.</summary>
         public static int HeaderFlags
         {
             get

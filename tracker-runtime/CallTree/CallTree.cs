@@ -209,7 +209,7 @@ namespace Ilinst
         public long Judgements;
         /// <summary>By how much <see cref="CallTree.Bytes"/> is behind the runtime's count: what the tracker has allocated.</summary>
         public long BytesOfTracker;
-        /// <summary>What was recorded, by <see cref="ProfileInfoTracker.recorded"/>, when that clock was last let go on.</summary>
+        /// <summary>The value at <see cref="ProfileInfoTracker.recorded"/> when that clock last continued.</summary>
         public long BytesRunSince;
         /// <summary>Whether it stands.</summary>
         public int BytesStand;

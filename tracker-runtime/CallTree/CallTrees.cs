@@ -22,8 +22,8 @@ namespace Ilinst
         private static readonly List<Thread> owners = new List<Thread>();
         /// <summary>The tree that is looked at next.</summary>
         private static int hand;
-        private static volatile bool isStarted;
-        private static bool isTracking;
+        private static bool isStarted;
+        private static volatile bool isTracking;
         /// <summary>Whether there is no profile, and none will be.</summary>
         private static volatile bool isOff;
 
@@ -52,10 +52,10 @@ namespace Ilinst
             get { return Recording.IsForked ? null : ProfileInfoTracker.tree; }
         }
 
-        /// <summary>Whether the first probe was passed.</summary>
+        /// <summary>Whether the mode is chosen, and it is known whether there is a profile.</summary>
         public static bool IsStarted
         {
-            get { return isStarted; }
+            get { return isTracking || isOff; }
         }
 
         private static CallTree* ForThisThread()
@@ -410,6 +410,8 @@ namespace Ilinst
                     tree->Current = tree->Root;
                     tree->Frame = tree->EndedFrames = 0;
                     ((TreeMemory*)tree->Memory)->ThrownCount = 0;
+                    // A thread may have been ended while the tracker was at work.
+                    ((TreeMemory*)tree->Memory)->BytesStand = 0;
                     tree->Threads++;
                     Own(tree);
                     return tree;

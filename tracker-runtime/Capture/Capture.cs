@@ -16,6 +16,14 @@ namespace Ilinst
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static long Enter(long methodId, int what)
         {
+            CallTree* stopped = Allocations.Stop();
+            long number = Begin(methodId, what);
+            Allocations.Continue(stopped);
+            return number;
+        }
+
+        private static long Begin(long methodId, int what)
+        {
             CapturedCalls* calls = CapturedCalls.OfThisThread();
             if (calls == null || Recording.IsPaused)
             {
@@ -42,7 +50,9 @@ namespace Ilinst
             CapturedCalls* calls = CapturedCalls.OfThisThread();
             if (calls != null && calls->At != 0)
             {
+                CallTree* stopped = Allocations.Stop();
                 CapturedValues.Put<T>(calls, value);
+                Allocations.Continue(stopped);
             }
         }
 
@@ -70,7 +80,9 @@ namespace Ilinst
             CapturedCalls* calls = CapturedCalls.OfThisThread();
             if (calls != null && calls->At != 0)
             {
+                CallTree* stopped = Allocations.Stop();
                 CapturedValues.Put(calls, value);
+                Allocations.Continue(stopped);
             }
         }
 
@@ -94,7 +106,9 @@ namespace Ilinst
             CapturedCalls* calls = CapturedCalls.OfThisThread();
             if (calls != null && calls->At != 0)
             {
+                CallTree* stopped = Allocations.Stop();
                 CapturedValues.PutSpan(calls, length, (Array)elements, isReadOnly);
+                Allocations.Continue(stopped);
             }
         }
 
@@ -159,6 +173,13 @@ namespace Ilinst
 
         private static void Leave(long number, int what, bool isWhole)
         {
+            CallTree* stopped = Allocations.Stop();
+            EndCall(number, what, isWhole);
+            Allocations.Continue(stopped);
+        }
+
+        private static void EndCall(long number, int what, bool isWhole)
+        {
             CapturedCalls* calls = number == 0 ? null : CapturedCalls.OfThisThread();
             if (calls == null)
             {
@@ -190,7 +211,9 @@ namespace Ilinst
             int signature = calls == null ? 0 : calls->SignatureOf(number);
             if (signature != 0)
             {
+                CallTree* stopped = Allocations.Stop();
                 PutException(calls, CallRecordKind.Pass, exception, signature, number, calls->Began = Clock.Now());
+                Allocations.Continue(stopped);
             }
         }
 
@@ -209,7 +232,9 @@ namespace Ilinst
             int signature = calls->Uncover(number, now);
             if (signature != 0)
             {
+                CallTree* stopped = Allocations.Stop();
                 PutException(calls, CallRecordKind.Catch, exception, signature, number, now);
+                Allocations.Continue(stopped);
             }
         }
 

@@ -27,7 +27,7 @@ static class Program
 
     static int Main(string[] arguments)
     {
-        // What the runtime allocates at a first use comes here, and is not noted.
+        // The runtime allocates at a first use: here, and not between notes.
         Note(0, count() - count());
         for (int i = 1; i < 20; i++)
         {
@@ -289,10 +289,11 @@ static class Program
         notes[13] += count() - before;
     }
 
-    /// The process ends in this call.
+    /// The process ends in this call, behind a probe.
     private static void Open(int n)
     {
         sink = new byte[n];
+        Depth(0);
         Environment.Exit(0);
     }
 }
