@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
+mod coverage;
 mod fleet;
 mod folded;
 mod made;
