@@ -3,7 +3,6 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
-mod coverage;
 mod fleet;
 mod folded;
 mod made;

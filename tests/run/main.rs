@@ -4,6 +4,7 @@
 mod bundle;
 mod capture;
 mod compare;
+mod coverage;
 mod embed;
 #[cfg(unix)]
 mod gate;

@@ -1,15 +1,14 @@
-//! Coverage by lines, of a program whose source states the count of each line.
+//! Coverage by lines in reports and exports, of a program whose source states the count of each line.
 
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use regex::Regex;
 use tests::{References, Runtime, compile_with, ilinst, instrument, root, said, sample, scratch};
-
-use crate::program::{printed, text_of};
 
 /// A program that was run, with its lines counted.
 struct Counted {
@@ -22,7 +21,7 @@ impl Counted {
     /// Compiles and runs the program in a folder of its own; `None` without a compiler or a runtime.
     fn run(test: &str) -> Option<Self> {
         let runtime = Runtime::find(".NET 8")?;
-        let folder = scratch(&format!("export-coverage-{test}"));
+        let folder = scratch(&format!("coverage-{test}"));
         let (source, program, woven) = (folder.join("src/lines.cs"), folder.join("lines.exe"), folder.join("woven/lines.exe"));
         fs::create_dir(folder.join("src")).expect("it can be made");
         fs::copy(root().join("tests/run/lines/lines.cs"), &source).expect("it can be copied");
@@ -77,6 +76,17 @@ fn of_cobertura(xml: &str) -> BTreeMap<u32, u64> {
 fn of_lcov(text: &str) -> BTreeMap<u32, u64> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("DA:")?.split_once(','));
     lines.map(|(line, count)| (line.parse().expect("a number"), count.parse().expect("a number"))).collect()
+}
+
+fn text_of(path: &Path) -> String {
+    fs::read_to_string(path).expect("it can be read")
+}
+
+/// The output of a program, which must succeed.
+fn printed(command: &mut Command) -> String {
+    let (text, errors, code) = said(&command.output().expect("it starts"));
+    assert_eq!(code, Some(0), "{errors}{text}");
+    text
 }
 
 fn text(path: &Path) -> &str {
@@ -220,7 +230,7 @@ fn genhtml_shows_the_same_numbers() {
     let Some(counted) = Counted::run("genhtml") else { return };
     let (lcov, pages) = (counted.folder.join("lcov.info"), counted.folder.join("pages"));
     assert_eq!(counted.ilinst(&["export", "runs", "-o", "lcov.info", "-q"]).2, Some(0));
-    let said = printed(std::process::Command::new(genhtml).arg(&lcov).arg("-o").arg(&pages));
+    let said = printed(Command::new(genhtml).arg(&lcov).arg("-o").arg(&pages));
     let counts = of_lcov(&text_of(&lcov));
     let ran = counts.values().filter(|count| **count > 0).count();
     assert!(said.contains(&format!("({ran} of {} lines)", counts.len())), "{said}");
