@@ -1,6 +1,7 @@
 //! Real assemblies: those of the .NET SDK, of Mono's class libraries and GAC, and others. Each is instrumented in both modes or
 //! refused for a stated reason. The output is read again, keeps all data of the input, and can be listed.
 
+mod lines;
 mod pdb;
 
 use std::{
@@ -75,14 +76,19 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
     }
     let mut outcomes = Vec::new();
     let mut listable = None;
-    for mode in [LeaveMode::Finally, LeaveMode::Return] {
+    let ways = [(LeaveMode::Finally, false), (LeaveMode::Return, false), (LeaveMode::Finally, true), (LeaveMode::Return, true)];
+    let has_pdb = pdb::is_there(file, &image);
+    for (mode, lines) in ways.into_iter().filter(|(_, lines)| !lines || has_pdb) {
         let beside = pdb::beside(file);
-        let options = Options { leave: mode, all: true, ..Options::default() };
+        // Half of them count lines alone.
+        let lines_only = lines && mode == LeaveMode::Return;
+        let options = Options { leave: mode, all: true, lines: lines && !lines_only, lines_only, ..Options::default() };
+        let mode = if lines { format!("{mode:?} with lines") } else { format!("{mode:?}") };
         let how = Weave { options: &options, pdb: beside.as_deref(), ..Weave::new(tracker) };
         let woven = weave::weave(&image, &metadata, &how).map_err(|error| error.to_string())?;
         let methods = woven.methods.iter().filter(|method| method.is_ok()).count();
         for reason in woven.methods.iter().filter_map(|method| method.as_ref().err()) {
-            outcomes.push((format!("methods left alone by {mode:?}: {}", reason.code()), 1));
+            outcomes.push((format!("methods left alone by {mode}: {}", reason.code()), 1));
             if !reason.is_expected() {
                 return Err(format!("a method was left alone: {reason}"));
             }
@@ -91,23 +97,23 @@ fn check(file: &Path, tracker: &Tracker, scratch: &Path) -> Result<Vec<(String, 
             outcomes.push(("nothing to weave".into(), 1));
             return Ok(outcomes);
         }
-        outcomes.push((format!("methods woven by {mode:?}"), methods));
+        outcomes.push((format!("methods woven by {mode}"), methods));
         let kept = woven.notes.iter().find(|note| matches!(note, Note::LayoutKept(_)));
-        outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode:?}: {note}")), 1));
+        outcomes.push((kept.map_or("files laid out anew".into(), |note| format!("files by {mode}: {note}")), 1));
         let output = woven.file.to_vec();
-        compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode:?}: {error}"))?;
-        if let Some(methods) = pdb::compare(file, &woven, &image, &metadata).map_err(|error| format!("{mode:?}: PDB: {error}"))? {
-            outcomes.push((format!("methods followed by a PDB after {mode:?}"), methods));
+        compare(&image, &metadata, &output, &woven.methods).map_err(|error| format!("{mode}: {error}"))?;
+        if let Some(methods) = pdb::compare(file, &woven, &image, &metadata).map_err(|error| format!("{mode}: PDB: {error}"))? {
+            outcomes.push((format!("methods followed by a PDB after {mode}"), methods));
         }
         if kept.is_none() {
-            compare_size(&image, &metadata, &output, &woven.bodies).map_err(|error| format!("{mode:?}: {error}"))?;
+            compare_size(&image, &metadata, &output, &woven.bodies).map_err(|error| format!("{mode}: {error}"))?;
         }
         if *listable.get_or_insert_with(|| lists(file, file, &scratch.with_extension("il"))) {
             fs::write(scratch, &output).map_err(|error| error.to_string())?;
             if !lists(scratch, file, &scratch.with_extension("il")) {
-                return Err(format!("{mode:?}: monodis lists the original and not the woven file"));
+                return Err(format!("{mode}: monodis lists the original and not the woven file"));
             }
-            outcomes.push((format!("files listed by monodis after {mode:?}"), 1));
+            outcomes.push((format!("files listed by monodis after {mode}"), 1));
         }
     }
     outcomes.push(("files woven".into(), 1));

@@ -9,11 +9,14 @@ use std::{
 
 use ecma335::{
     Cursor, FileOffset, Image, Metadata, MethodBody, Rid, Rva, Token,
+    body::Instruction,
     debug::{DebugEntry, kind},
     pdb::{SequencePoint, SequencePoints, custom_debug_information as kinds},
     schema::{CustomDebugInformation, LocalScope, MethodDebugInformation, MethodDef},
 };
 use weave::Woven;
+
+use crate::lines;
 
 /// Returns the PDB beside a file.
 pub(crate) fn beside(file: &Path) -> Option<Vec<u8>> {
@@ -59,8 +62,18 @@ pub(crate) fn compare(
         followed += usize::from(!before.is_empty());
     }
     compare_scopes(&old, &new, (image, metadata), (&new_image, &new_metadata))?;
+    lines::compare(woven, |rid, offset| {
+        let row: MethodDebugInformation = new.row(Rid::new(rid.get())).ok()?;
+        let points = SequencePoints::parse(new.blobs.blob(row.sequence_points).ok()?, row.document).ok()?.points;
+        points.iter().find(|point| point.offset == offset)?.span
+    })?;
     compare_custom(&old, &new, (image, metadata), (&new_image, &new_metadata))?;
     Ok(Some(followed))
+}
+
+/// Returns whether a file has a portable PDB that goes with it.
+pub(crate) fn is_there(file: &Path, image: &Image<'_>) -> bool {
+    weave::pdb::find(image, beside(file).as_deref()).is_ok_and(|pdb| pdb.is_some())
 }
 
 fn embedded(image: &Image<'_>) -> Option<Vec<u8>> {
@@ -81,11 +94,15 @@ fn instructions(image: &Image<'_>, metadata: &Metadata<'_>, rid: Rid<MethodDef>)
     let body = MethodBody::parse(image.cursor_at(Rva(metadata.row(rid).ok()?.rva)).ok()?).ok()?;
     let handlers: BTreeSet<u32> = body.clauses.iter().map(|clause| clause.handler_offset).collect();
     let mut starts: BTreeMap<u32, String> = BTreeMap::new();
-    for instruction in body.instructions() {
-        let instruction = instruction.ok()?;
-        let is_handler = handlers.contains(&instruction.offset);
+    let all: Vec<Instruction<'_>> = body.instructions().collect::<Result<_, _>>().ok()?;
+    let field = lines::field(metadata);
+    // A counter of a line stands for the instruction behind it.
+    let behind = |at: usize| (at..).step_by(3).find(|at| lines::counter(&all[*at..], field).is_none()).unwrap_or(at);
+    for (at, first) in all.iter().enumerate() {
+        let instruction = all.get(behind(at)).unwrap_or(first);
+        let is_handler = handlers.contains(&first.offset);
         let name = if is_handler { "the start of a handler".into() } else { format!("{:?}", instruction.opcode()) };
-        starts.insert(instruction.offset, name);
+        starts.insert(first.offset, name);
     }
     starts.insert(body.il.len() as u32, "end".into());
     Some(starts)

@@ -110,18 +110,36 @@ fn lines_have_the_names_of_the_methods_in_the_source() {
     assert!(!names.iter().any(|name| name.contains("NotCovered") || name.contains("Excluded")), "{names:#?}");
 }
 
+/// The counts of a method that runs once.
+fn counts_of_loops() -> ByLine {
+    let text = fs::read_to_string(source()).expect("it is there");
+    let line = |text_of: &str| (1..).zip(text.lines()).find(|(_, text)| text.contains(text_of)).expect("it is there").0;
+    let (first, end) = (line("void Loops("), line("void Branches("));
+    let loops: ByLine = stated().into_iter().filter(|(line, _)| (first..end).contains(line)).collect();
+    assert!(loops.len() > 8);
+    loops
+}
+
+/// Each copy of a module has counters of its own, and the profile has their sums.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_module_that_is_loaded_twice_counts_for_both() {
+    let Some(program) = compiled(&scratch("lines-twice"), &DEBUG) else { return };
+    let loops = counts_of_loops();
+    let twice: ByLine = loops.iter().map(|(line, counts)| (*line, counts.iter().map(|count| count * 2).collect())).collect();
+    for runtime in Runtime::all() {
+        let mut found = counted(&run(&runtime, &program, &["--lines"], &["twice"]));
+        found.retain(|line, _| loops.contains_key(line));
+        assert_eq!(found, twice, "{}", runtime.name);
+    }
+}
+
 /// The counts up to there are in the file, whoever ends the program.
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn counts_survive_every_end() {
     let Some(program) = compiled(&scratch("lines-ends"), &DEBUG) else { return };
-    let loops: ByLine = {
-        let text = fs::read_to_string(source()).expect("it is there");
-        let line = |text_of: &str| (1..).zip(text.lines()).find(|(_, text)| text.contains(text_of)).expect("it is there").0;
-        let (first, end) = (line("void Loops("), line("void Branches("));
-        stated().into_iter().filter(|(line, _)| (first..end).contains(line)).collect()
-    };
-    assert!(loops.len() > 8);
+    let loops = counts_of_loops();
     for runtime in Runtime::all() {
         for how in ["wait", "fail", "overflow"] {
             for options in ["--lines-only", "--lines"] {
@@ -190,7 +208,7 @@ fn only_counters_are_added() {
         all.extend(options.iter().map(|option| option as &dyn AsRef<std::ffi::OsStr>));
         instrument(&all);
         let runs = |arguments: &[&dyn AsRef<std::ffi::OsStr>]| {
-            let output = ilinst().args(arguments.iter().map(|argument| argument.as_ref())).output().expect("it starts");
+            let output = ilinst().args(arguments).output().expect("it starts");
             assert_eq!(said(&output).2, Some(0), "{options:?}: {}{}", said(&output).0, said(&output).1);
         };
         runs(&[&"diff", &"--only-probes", &program, &woven]);

@@ -298,9 +298,13 @@ fn nothing_woven(program: &Path, files: &[FileReport]) -> Failure {
     Failure { code: NOTHING_TO_WEAVE, exit: EXIT_BAD_INPUT, message }
 }
 
-/// The notes on what a program lacks while it runs: its line numbers with Mono's own debug information, and precompiled code.
-const LOSSES: [fn(&Note) -> bool; 2] =
-    [|note| matches!(note, Note::MdbLeftOut | Note::MdbStale), |note| matches!(note, Note::ReadyToRunRemoved)];
+/// The notes on what a program lacks while it runs: its line numbers with Mono's own debug information, precompiled code, and counts
+/// of lines.
+const LOSSES: [fn(&Note) -> bool; 3] = [
+    |note| matches!(note, Note::MdbLeftOut | Note::MdbStale),
+    |note| matches!(note, Note::ReadyToRunRemoved),
+    |note| matches!(note, Note::NoLines),
+];
 
 /// Prints each of these notes once, with the first file that it concerns.
 fn say_losses(files: &[FileReport]) {

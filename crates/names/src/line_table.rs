@@ -17,8 +17,11 @@ use indexmap::IndexSet;
 
 /// Lines and columns are below this limit, so that a compressed number holds the difference of two and its sign.
 const LIMIT: u32 = 1 << 28;
-/// Longer texts are cut, as many methods may have the same.
+/// Longer texts are cut.
 const MAX_TEXT: usize = 4096;
+/// Many methods may have the same long name. So the names of all may have as many bytes for each byte of a table, and some more.
+const MAX_NAMES_PER_BYTE: usize = 32;
+const MIN_NAMES: usize = 1 << 20;
 
 /// The places of a module's counters in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -30,7 +33,7 @@ pub struct LineTable {
 }
 
 /// A source file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LineDocument {
     /// The path, as the PDB states it.
     pub path: String,
@@ -117,7 +120,7 @@ impl LineTable {
     /// Reads a table.
     ///
     /// # Errors
-    /// If it ends early, or refers to a text or document that it does not have.
+    /// If it ends early or late, refers to a text or document that it does not have, or names more than files do.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut cursor = Cursor::new(bytes, FileOffset(0));
         let mut texts = Vec::new();
@@ -144,8 +147,11 @@ impl LineTable {
             documents.push(LineDocument { path, hash });
         }
         let mut methods = Vec::new();
+        let mut room = bytes.len().saturating_mul(MAX_NAMES_PER_BYTE).saturating_add(MIN_NAMES);
         for _ in 0..cursor.compressed_u32()? {
             let (assembly, type_name, name) = (text(&mut cursor)?, text(&mut cursor)?, text(&mut cursor)?);
+            let size = assembly.len() + type_name.len() + name.len();
+            room = room.checked_sub(size).ok_or_else(|| lost("names that are longer than a table's"))?;
             let document = cursor.compressed_u32()? as usize;
             if document >= documents.len() {
                 return Err(lost("a document that is not there"));
@@ -162,7 +168,7 @@ impl LineTable {
             }
             methods.push(TableMethod { assembly, type_name, name, document, points });
         }
-        Ok(Self { documents, methods })
+        if cursor.is_empty() { Ok(Self { documents, methods }) } else { Err(lost("bytes behind the last method")) }
     }
 }
 
@@ -216,6 +222,7 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(LineTable::read(&bytes[..length]).is_err(), "{length} bytes");
         }
+        assert!(LineTable::read(&[&bytes[..], &[0]].concat()).is_err());
         for place in 0..bytes.len() {
             for value in [0, 0x7F, 0xBF, 0xFF] {
                 let mut damaged = bytes.clone();
@@ -223,6 +230,15 @@ mod tests {
                 let _ = LineTable::read(&damaged);
             }
         }
+    }
+
+    /// A small file must not become a large model.
+    #[test]
+    fn long_names_of_many_methods_are_an_error() {
+        let method = TableMethod { name: "N".repeat(MAX_TEXT), points: Vec::new(), document: 0, ..table().methods[0].clone() };
+        let table = |methods| LineTable { methods: vec![method.clone(); methods], ..table() };
+        assert!(LineTable::read(&table(200).write()).is_ok());
+        assert!(LineTable::read(&table(2000).write()).is_err());
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) fn why_nothing(file: &FileReport) -> &'static str {
         "a reference assembly is there to compile against, and never runs"
     } else if file.has_findings() {
         "none of the chosen methods could be instrumented"
+    } else if reasons.contains_key("no-lines") {
+        "it has no lines to count: it needs a portable PDB, embedded or beside it, and code that is not excluded from coverage"
     } else if reasons.contains_key("excluded") {
         "the patterns leave no method with a body"
     } else if reasons.contains_key("not-included") {

@@ -76,3 +76,77 @@ pub(crate) fn write_lines(out: &mut impl Write, files: &[SourceFile]) -> io::Res
     chunk.extend(table);
     write_chunk(out, ChunkKind::Lines, chunk)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::HashAlgorithm;
+
+    const OFFSET: usize = 0x1_0000;
+
+    fn files() -> Vec<SourceFile> {
+        let point = |start_line, count| Point { start_line, start_column: 1, end_line: start_line, end_column: 9, count };
+        let method = |name: &str, points: &[Point]| LineMethod {
+            assembly: "app".into(),
+            type_name: "Program".into(),
+            name: name.into(),
+            points: points.to_vec(),
+        };
+        let hash = SourceHash { algorithm: HashAlgorithm::Sha256, bytes: vec![7; 32] };
+        vec![
+            SourceFile {
+                path: "a.cs".into(),
+                hash: Some(hash),
+                methods: vec![method("Main", &[point(3, 1), point(4, u64::MAX)]), method("Run", &[point(9, 0)])],
+            },
+            SourceFile { path: "b.cs".into(), hash: None, methods: vec![method("Run", &[point(1, 5)])] },
+        ]
+    }
+
+    fn written() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_lines(&mut bytes, &files()).expect("memory has room");
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<SourceFile>, Error> {
+        lines(&Chunk { kind: Some(ChunkKind::Lines), offset: OFFSET, bytes })
+    }
+
+    #[test]
+    fn files_are_read_as_they_were_written() {
+        assert_eq!(read(&written()), Ok(files()));
+        let mut nothing = Vec::new();
+        write_lines(&mut nothing, &[]).expect("memory has room");
+        assert!(nothing.is_empty());
+    }
+
+    /// The program may be killed before it fills a chunk.
+    #[test]
+    fn a_chunk_that_is_not_filled_has_no_files() {
+        let mut bytes = written();
+        crate::file::cursor::put_u64(&mut bytes, chunk::USED_AT, chunk::HEADER as u64);
+        assert_eq!(read(&bytes), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn damage_is_an_error_with_its_offset() {
+        let offset_of = |bytes: &[u8]| match read(bytes) {
+            Err(Error::Damaged { offset, .. }) => offset,
+            other => panic!("{other:?}"),
+        };
+        let mut few = written();
+        put_u32(&mut few, layout::COUNTERS_AT, 3);
+        assert!(offset_of(&few) > OFFSET, "the table begins elsewhere");
+        let mut many = written();
+        put_u32(&mut many, layout::COUNTERS_AT, u32::MAX);
+        assert_eq!(offset_of(&many), OFFSET + chunk::HEADER);
+        let mut large = written();
+        put_u32(&mut large, layout::TABLE_SIZE_AT, u32::MAX);
+        assert_eq!(offset_of(&large), OFFSET + chunk::HEADER + 4 * layout::COUNTER);
+        let bytes = written();
+        for length in chunk::HEADER..bytes.len().min(400) {
+            let _ = read(&bytes[..length]);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use ecma335::{
     Additions, Error, ErrorKind, Image, ImageWriter, Metadata, MetadataBuilder, MethodBody, OutputFile, Rid, Rva, Segments,
-    Table, Token,
+    Token,
     image::Precompiled,
     schema::{File, MethodDef},
     tables::RowCounts,
@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     lines::LineCounters,
-    merge::{Merged, WovenMethods, weave_methods},
+    merge::{FollowedPdb, Merged, WovenMethods, weave_methods},
     plan::Plan,
     weaving::Weave,
 };
@@ -135,17 +135,17 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
         let mut debug = DebugInfo::find(image, weaving.pdb);
         let pdb = debug.take_pdb();
         let old_pdb = debug.check(pdb.as_deref().map(Pdb::parse));
-        let pdb_budget = pdb.as_ref().map_or(0, |pdb| pdb.len());
-        let old_pdb = old_pdb.as_ref().map(|pdb| (pdb, pdb_budget));
-        let methods = metadata.tables.count(Table::MethodDef);
-        let counters = old_pdb.filter(|_| plan.counts_lines).map(|(pdb, size)| {
-            (LineCounters::new(pdb, size, methods, |rid| plan.has_lines(rid)), LinesType::behind(metadata, embedded.as_deref()))
+        let size = pdb.as_ref().map_or(0, |pdb| pdb.len());
+        let ty = LinesType::behind(metadata, embedded.as_deref());
+        let followed = old_pdb.as_ref().map(|pdb| {
+            let counters = plan.counts_lines.then(|| LineCounters::new(pdb, size, &plan));
+            let lines = counters.map(|counters| (counters, weaving.tracker.line_counter(ty.field())));
+            FollowedPdb { pdb, size, lines }
         });
-        let in_code = counters.as_ref().map(|(counters, ty)| (counters, weaving.tracker.line_counter(ty.field())));
         let WovenMethods { merged, calls, pdb_is_overdrawn } =
-            weave_methods(image, metadata, weaving, module_key, &plan, old_pdb, in_code, begin)?;
-        let lines = counters.filter(|_| !merged.counted.is_empty()).zip(old_pdb.zip(pdb.as_deref()));
-        let lines = lines.map(|((counters, ty), ((parsed, _), bytes))| {
+            weave_methods(image, metadata, weaving, module_key, &plan, followed.as_ref(), begin)?;
+        let counters = followed.as_ref().and_then(|followed| Some((followed.pdb, &followed.lines.as_ref()?.0)));
+        let lines = counters.filter(|_| !merged.counted.is_empty()).zip(pdb.as_deref()).map(|((parsed, counters), bytes)| {
             let table = counters.table((image, metadata), (parsed, bytes), &merged.counted)?.write();
             Ok(CountedLines { ty, count: counters.count(), table })
         });

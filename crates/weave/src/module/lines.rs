@@ -9,8 +9,9 @@ use ecma335::{
 };
 use ilrewrite::CountedPlace;
 use indexmap::IndexMap;
-use names::{CountedPoint, LineDocument, LineTable, MethodId, Symbols, TableMethod, module_key};
+use names::{CountedPoint, LineDocument, LineTable, MethodId, Symbol, Symbols, TableMethod, module_key};
 
+use super::plan::Plan;
 use crate::output::pdb::Pdb;
 
 /// The numbers of counters, before it is known which of them can be placed.
@@ -20,13 +21,13 @@ pub(super) struct LineCounters {
 }
 
 impl LineCounters {
-    /// Gives a counter to each visible sequence point of the methods. The size of the PDB limits the records read in total.
-    pub(super) fn new(pdb: &Pdb<'_>, size: usize, methods: u32, is_counted: impl Fn(Rid<MethodDef>) -> bool) -> Self {
+    /// Gives a counter to each visible sequence point of the plan's methods. The size of the PDB limits the records read in total.
+    pub(super) fn new(pdb: &Pdb<'_>, size: usize, plan: &Plan) -> Self {
         let budget = Budget::for_file(size);
         let mut first = vec![0];
         let mut next = 0;
-        for rid in (1..=methods).map(Rid::new) {
-            if is_counted(rid) && !budget.is_overdrawn() {
+        for rid in (1..=plan.methods.len() as u32).map(Rid::new) {
+            if plan.has_lines(rid) && !budget.is_overdrawn() {
                 next += points(pdb, rid, 0, Some(&budget)).len() as u32;
             }
             first.push(next);
@@ -68,21 +69,23 @@ impl LineCounters {
         };
         let mut documents: IndexMap<Rid<Document>, LineDocument> = IndexMap::new();
         let mut methods = Vec::new();
+        let mut room = image.bytes().len().saturating_mul(4).max(MIN_ROOM);
         for (rid, counters) in placed {
-            let symbol = symbols.as_ref().and_then(|symbols| symbols.symbol(MethodId::new(key, rid.get()))).unwrap_or_default();
+            let symbol = symbols.as_ref().and_then(|symbols| symbols.symbol(MethodId::new(key, rid.get())));
+            let Symbol { type_name, member, .. } = symbol.filter(|symbol| fits(symbol, &mut room)).unwrap_or_default();
             // A state machine's steps are the lines of the method that it was made for.
-            let name = symbol.member.replace(" [steps]", "");
+            let name = member.replace(" [steps]", "");
             let counters: HashSet<u32> = counters.iter().copied().collect();
             let mut by_document: IndexMap<usize, Vec<CountedPoint>> = IndexMap::new();
             for line in self.points(pdb, *rid).into_iter().filter(|line| counters.contains(&line.point.counter)) {
                 let document = documents.entry(line.document);
                 let index = document.index();
-                document.or_insert(line_document(pdb, line.document)?);
+                document.or_insert_with(|| line_document(pdb, line.document).unwrap_or_default());
                 by_document.entry(index).or_default().push(line.point);
             }
             methods.extend(by_document.into_iter().map(|(document, points)| TableMethod {
                 assembly: assembly.clone(),
-                type_name: symbol.type_name.clone(),
+                type_name: type_name.clone(),
                 name: name.clone(),
                 document,
                 points,
@@ -90,6 +93,16 @@ impl LineCounters {
         }
         Ok(LineTable { documents: documents.into_values().collect(), methods })
     }
+}
+
+/// The bytes that the names of a small module's methods may take.
+const MIN_ROOM: usize = 1 << 20;
+
+/// Whether there is room for a method's names. Small modules can have large ones, where types are nested.
+fn fits(symbol: &Symbol, room: &mut usize) -> bool {
+    let left = room.checked_sub(symbol.type_name.len() + symbol.member.len());
+    *room = left.unwrap_or(*room);
+    left.is_some()
 }
 
 /// A visible sequence point with its counter.
@@ -117,6 +130,7 @@ fn points(pdb: &Pdb<'_>, method: Rid<MethodDef>, first: u32, budget: Option<&Bud
     numbered.map(|(counter, line)| LinePoint { point: CountedPoint { counter, ..line.point }, ..line }).collect()
 }
 
+/// The source file of a row.
 fn line_document(pdb: &Pdb<'_>, rid: Rid<Document>) -> Result<LineDocument, Error> {
     let metadata = &pdb.metadata;
     let row = metadata.row(rid)?;

@@ -60,13 +60,12 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
         let (builder, local_sigs) = (MetadataBuilder::new(metadata), LocalSigs::default());
         with_mark(Tokens { builder, embedded: None, local_sigs }, weaving, &mark)
     };
-    let Merged { tokens, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, None, tokens)?.merged;
+    let Merged { tokens, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, tokens)?.merged;
     let Tokens { mut builder, local_sigs, .. } = tokens;
     local_sigs.settle(&mut builder, metadata, Vec::new())?;
     dangling::refuse(image, metadata, &methods, &builder.growth())?;
     let begin = || with_mark(begin()?, weaving, &mark);
-    let Merged { code, bodies, methods, .. } =
-        weave_methods(image, metadata, weaving, module_key, &plan, None, None, begin)?.merged;
+    let Merged { code, bodies, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, begin)?.merged;
     Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods }))
 }
 

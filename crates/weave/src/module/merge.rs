@@ -85,6 +85,15 @@ impl<P: TokenProvider<Error = Error>> Merged<'_, P> {
     }
 }
 
+/// A PDB to update.
+pub(super) struct FollowedPdb<'p> {
+    pub(super) pdb: &'p Pdb<'p>,
+    /// Its size.
+    pub(super) size: usize,
+    /// The counters of its lines and the code that counts, if lines are counted.
+    pub(super) lines: Option<(LineCounters, Counter)>,
+}
+
 /// The woven methods of a plan.
 pub(super) struct WovenMethods<'a, P> {
     pub(super) merged: Merged<'a, P>,
@@ -93,16 +102,14 @@ pub(super) struct WovenMethods<'a, P> {
 }
 
 /// Weaves the methods of a plan. `begin` returns the provider of tokens. It is called again if methods share more data than
-/// the budget allows. The PDB, given with its size, is updated if there is one. Lines are counted in the code that is given
-/// with their counters.
+/// the budget allows. The PDB is updated if there is one.
 pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
     image: &Image<'a>,
     metadata: &Metadata<'a>,
     weaving: &Weave<'_>,
     module_key: u64,
     plan: &Plan,
-    pdb: Option<(&Pdb<'_>, usize)>,
-    lines: Option<(&LineCounters, Counter)>,
+    pdb: Option<&FollowedPdb<'_>>,
     begin: impl Fn() -> Result<P, Error>,
 ) -> Result<WovenMethods<'a, P>, Error> {
     let methods = plan.outcomes();
@@ -112,12 +119,13 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
     let hooks: Vec<&Hooks> = weaving.options.all_hooks().filter(|hooks| hooks.probe().is_some()).collect();
     let own = hooks.iter().filter_map(|hooks| hooks.probe().cloned());
     let probes: Vec<Probe> = weaving.tracker.probes().into_iter().chain(own).collect();
-    let budgets = || [image.bytes().len(), pdb.map_or(0, |(_, size)| size)].map(Budget::for_file);
+    let budgets = || [image.bytes().len(), pdb.map_or(0, |pdb| pdb.size)].map(Budget::for_file);
     let [budget, pdb_budget] = budgets();
     let calls = || CallTable::new(metadata, module_key, &weaving.options.calls);
+    let lines = pdb.and_then(|pdb| pdb.lines.as_ref());
     let mut weaver = BodyWeaver {
         image,
-        bodies: Context::new(metadata, &probes, lines.as_ref().map(|(_, counter)| counter))?,
+        bodies: Context::new(metadata, &probes, lines.map(|(_, counter)| counter))?,
         module_key,
         options: weaving.options,
         hooks: &hooks,
@@ -128,8 +136,8 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
         generated: &plan.generated,
         forwarders: &plan.forwarders,
         calls: calls(),
-        pdb: pdb.map(|(pdb, _)| pdb),
-        lines: lines.as_ref().map(|(counters, _)| *counters),
+        pdb: pdb.map(|pdb| pdb.pdb),
+        lines: lines.map(|(counters, _)| counters),
         budget,
         pdb_budget,
     };

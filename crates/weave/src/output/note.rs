@@ -72,7 +72,7 @@ impl fmt::Display for Note {
                  calls are not counted: instrument this assembly too"
             }
             Self::NoLines => {
-                "its lines are not counted: there is no portable PDB of it, embedded or beside it (-p:DebugType=portable makes one)"
+                "its lines are not counted: they need its portable PDB, embedded or beside it (-p:DebugType=portable makes one)"
             }
             Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
         };

@@ -26,10 +26,10 @@ pub(crate) fn tracker() -> &'static Tracker {
     TRACKER.get_or_init(|| Tracker::read(instrument::TRACKER).expect("the tracker is an assembly"))
 }
 
-/// Derives options from a variant: both leave modes, and both layouts.
+/// Derives options from a variant: both leave modes, both layouts, and counters of lines in half of them.
 pub(crate) fn options_of(variant: u64) -> Options {
     let leave = if variant & 1 == 0 { LeaveMode::Finally } else { LeaveMode::Return };
-    Options { leave, keep_layout: variant & 2 != 0, ..Options::default() }
+    Options { leave, keep_layout: variant & 2 != 0, lines: variant & 8 != 0, ..Options::default() }
 }
 
 /// Instruments an assembly, in half of the variants with the PDB beside it.
