@@ -8,7 +8,7 @@ use std::{
 };
 
 use regex::Regex;
-use tests::{References, Runtime, compile_with, ilinst, instrument, root, said, sample, scratch};
+use tests::{References, Runtime, compile_with, ilinst, instrument, root, said, scratch};
 
 /// A program that was run, with its lines counted.
 struct Counted {
@@ -124,7 +124,7 @@ fn exports_have_the_counts_that_the_source_states() {
     // A phase has no lines of its own, and other profiles have none at all.
     let (_, errors, code) = counted.ilinst(&["export", "runs", "--to", "lcov", "--phase", "x"]);
     assert!(errors.contains("--phase x: lines are counted over the whole run") && code == Some(2), "{errors}");
-    let golden = sample("../crates/profile/tests/golden").join("golden.ilprof");
+    let golden = root().join("crates/profile/tests/golden/golden.ilprof");
     for arguments in [&["export", text(&golden), "--to", "lcov"][..], &["report", text(&golden), "--lines"]] {
         let (_, errors, code) = counted.ilinst(arguments);
         assert!(
