@@ -26,7 +26,8 @@ const CODES: [(&str, i32); 7] = [
 const MAY_SUCCEED: [&str; 4] =
     ["ilinst diff ", "ilinst doctor ", "ilinst compare ", "ilinst instrument app.exe --preset classic="];
 /// Why some are not run.
-const NOT_RUN: [(&str, &str); 6] = [
+const NOT_RUN: [(&str, &str); 7] = [
+    ("ilinst report app-1234.ilprof --lines Order.cs", "its program has another source: tests/run/coverage.rs shows one"),
     ("ilinst report 1234 --watch", "it ends with its program: tests/run/live.rs watches one"),
     (
         "ilinst run --limit 3 -- mono orders.exe",
@@ -60,7 +61,7 @@ done
 printf "exclude = ['*::get_Name']\n" > ilinst.toml
 ilinst instrument app.dll -o woven/ -q --no-config
 ILINST_OUTPUT=$PWD/app-1234.ilprof dotnet woven/app.dll
-ilinst run -q --no-report --capture args,return --keep=captured -- dotnet app.dll
+ilinst run -q --no-report --lines --capture args,return --keep=captured -- dotnet app.dll
 mv captured/*.ilprof app-1234.ilprof; rmdir captured
 for profile in app-4711 before after a1 a2 b1 b2 web-1 web-2 worker-1 runs/main/1 runs/main/2 runs/branch/1 runs/branch/2 before/1 before/2 after/1 after/2 a/1 a/2 b/1 b/2 base/1 base/2 new/1 new/2 Game-4711 all
 do cp app-1234.ilprof $profile.ilprof; done

@@ -49,7 +49,7 @@ macro_rules! guides {
     };
 }
 
-guides!(console web tests msbuild ci mono reading values comparing changes reviewing troubleshooting);
+guides!(console web tests coverage msbuild ci mono reading values comparing changes reviewing troubleshooting);
 
 /// Runs a guide's commands, and holds what they print against it.
 fn run(name: &str) {

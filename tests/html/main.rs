@@ -8,6 +8,7 @@ mod graph;
 mod hostile;
 #[cfg(feature = "full")]
 mod large;
+mod lines;
 mod lists;
 mod looks;
 mod page;

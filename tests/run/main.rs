@@ -5,6 +5,7 @@ mod allocations;
 mod bundle;
 mod capture;
 mod compare;
+mod coverage;
 mod embed;
 #[cfg(unix)]
 mod gate;

@@ -75,6 +75,7 @@ impl Toolchain {
         if tier == Tier::Full {
             pieces.extend([
                 (|| vec![consumers::go()]) as Piece,
+                || vec![consumers::genhtml()],
                 || vec![consumers::speedscope()],
                 || vec![consumers::tables()],
                 || vec![consumers::cyclonedx()],

@@ -1,4 +1,4 @@
-//! Programs that read exported profiles: Go's pprof, speedscope, and Python's packages for tables.
+//! Programs that read exported profiles: Go's pprof, speedscope, lcov's genhtml, and Python's packages for tables.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::common::on_path;
 
+const LCOV_PACKAGES: &[&str] = &["lcov"];
 const GO_PACKAGES: &[&str] = &["golang-go"];
 const SPEEDSCOPE: Download = Download {
     command: "npm pack --silent speedscope@1.25.0",
@@ -79,6 +80,13 @@ const SPARK: [Download; 2] = [
 const JAVA_PACKAGES: &[&str] = &["openjdk-17-jre-headless"];
 
 /// Returns Go, for its pprof.
+pub(super) fn genhtml() -> Result<Vec<(&'static str, PathBuf)>> {
+    if on_path("genhtml").is_none() {
+        install(LCOV_PACKAGES).context("lcov cannot be had")?;
+    }
+    Ok(vec![("ILINST_GENHTML", on_path("genhtml").context("genhtml is not to be had")?)])
+}
+
 pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("go").is_none() {
         install(GO_PACKAGES).context("Go cannot be had")?;
