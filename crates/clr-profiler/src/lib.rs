@@ -5,7 +5,7 @@
 //! runtime -> DllGetClassObject -> ICorProfilerCallback::Initialize -> mapper (which functions) -> hooks -> call tree -> file
 //! ```
 //!
-//! Rooms, each of which uses only those before it, and the worlds of their code ([`worlds`]):
+//! Rooms, each of which uses only those before it, and the worlds of their code (`worlds`):
 //!
 //! | rooms | world |
 //! |---|---|
