@@ -13,9 +13,7 @@ use profile::{
 };
 use tests::{Runtime, ilinst, instrument, profile_in, require, root, said, scratch};
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../crates/profile/tests/builder/mod.rs"]
-mod builder;
+use crate::builder;
 
 /// The array that the program's last call allocates, without its header.
 const OPEN: u64 = 123_456;
@@ -99,7 +97,7 @@ fn bytes_are_what_the_program_notes() {
 
 /// The bytes of Arrays that are not below OnThread.
 fn arrays_elsewhere(profile: &Profile) -> u64 {
-    let names: Vec<Option<String>> = profile.functions.iter().map(|function| function.raw_name()).collect();
+    let names: Vec<Option<String>> = profile.functions.iter().map(profile::model::Function::raw_name).collect();
     let is = |function: usize, method: &str| names[function].as_deref() == Some(&format!("Program::{method}"));
     let of_tree = |tree: &profile::CallTree| -> i64 {
         let bytes = profile.flat(tree, SampleType::ALLOCATED);

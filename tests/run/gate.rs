@@ -10,9 +10,7 @@ use std::{
 
 use tests::{Runtime, ilinst, is_full, require, root, said, sample, scratch, workflow_steps, write_command};
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../crates/profile/tests/builder/mod.rs"]
-mod builder;
+use crate::builder;
 
 /// In place of a run, for which the program has to be woven.
 const STAND_IN: &str = r#"

@@ -2,6 +2,9 @@
 
 #[cfg(all(unix, feature = "full"))]
 mod allocations;
+#[allow(dead_code, reason = "not all of it is needed here")]
+#[path = "../../crates/profile/tests/builder/mod.rs"]
+mod builder;
 mod bundle;
 mod capture;
 mod compare;
