@@ -2,6 +2,8 @@
 //! network. What is woven runs, and what it wrote is read.
 
 mod coverage;
+#[cfg(feature = "full")]
+mod coverlet;
 mod dotnet;
 mod errors;
 mod hooks;
