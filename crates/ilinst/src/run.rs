@@ -98,6 +98,7 @@ Examples:
   ilinst run --include 'Shop.*' --tree -- dotnet app.dll
   ilinst run --html profile.html --open -- dotnet app.dll
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
+  ilinst run --lines --mode none -- dotnet app.dll
   ilinst run --live -- dotnet app.dll              in memory
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll
