@@ -102,6 +102,8 @@ Examples:
       to undo this: ilinst restore publish/
   ilinst instrument lib.dll -o woven/ --snk lib.snk
       signed with your key
+  ilinst instrument app.dll -o woven/ --lines
+      also counts how often each statement runs
   ilinst instrument app.dll --dry-run -v
       shows the methods that would be skipped, and why
 

@@ -99,6 +99,7 @@ Examples:
   ilinst run --html profile.html --open -- dotnet app.dll
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
   ilinst run --allocations -- dotnet app.dll       also the bytes that methods allocate
+  ilinst run --lines --mode none -- dotnet app.dll   lines alone, without probes
   ilinst run --live -- dotnet app.dll              in memory
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll
