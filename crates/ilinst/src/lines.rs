@@ -1,4 +1,4 @@
-//! What `report` shows of lines of source.
+//! The options and views of `report` for lines of source.
 
 use std::{
     env,

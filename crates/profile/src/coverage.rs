@@ -1,4 +1,4 @@
-//! Which lines of a source file ran: a summary of the counts of its sequence points.
+//! The lines of a source file that ran: a summary of the counts of its sequence points.
 //!
 //! A line has code if a sequence point includes it. The points that begin on the line decide about it. If none does, the
 //! innermost point around it decides, as for the later lines of a long call. So a lambda within a statement has its own lines, and
