@@ -65,7 +65,8 @@ pub(crate) fn compare(
     lines::compare(woven, |rid, offset| {
         let row: MethodDebugInformation = new.row(Rid::new(rid.get())).ok()?;
         let points = SequencePoints::parse(new.blobs.blob(row.sequence_points).ok()?, row.document).ok()?.points;
-        points.iter().find(|point| point.offset == offset)?.span
+        // The probe of a handler comes before the counter of its first line.
+        points.iter().rfind(|point| point.offset <= offset)?.span
     })?;
     compare_custom(&old, &new, (image, metadata), (&new_image, &new_metadata))?;
     Ok(Some(followed))
@@ -96,13 +97,17 @@ fn instructions(image: &Image<'_>, metadata: &Metadata<'_>, rid: Rid<MethodDef>)
     let mut starts: BTreeMap<u32, String> = BTreeMap::new();
     let all: Vec<Instruction<'_>> = body.instructions().collect::<Result<_, _>>().ok()?;
     let field = lines::field(metadata);
-    // A counter of a line stands for the instruction behind it.
-    let behind = |at: usize| (at..).step_by(3).find(|at| lines::counter(&all[*at..], field).is_none()).unwrap_or(at);
-    for (at, first) in all.iter().enumerate() {
-        let instruction = all.get(behind(at)).unwrap_or(first);
+    let mut rest = &all[..];
+    while let Some(first) = rest.first() {
+        // Counters of lines are taken for the instruction behind them.
+        while lines::counter(rest, field).is_some() {
+            rest = &rest[3..];
+        }
+        let Some((instruction, behind)) = rest.split_first() else { break };
         let is_handler = handlers.contains(&first.offset);
         let name = if is_handler { "the start of a handler".into() } else { format!("{:?}", instruction.opcode()) };
         starts.insert(first.offset, name);
+        rest = behind;
     }
     starts.insert(body.il.len() as u32, "end".into());
     Some(starts)

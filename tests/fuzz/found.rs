@@ -46,3 +46,17 @@ fn imports_around_themselves_come_to_an_end() {
     let pdb = set_cell(&pdb, ImportScope, 1, "parent", 1);
     assert_eq!(Target::Pdb.check(&pdb, 0, None), Ok(Outcome::Accepted));
 }
+
+/// A list of methods that begins behind the end: the list of the type that holds counters of lines would begin before it.
+#[test]
+fn counters_of_lines_need_lists_in_order() {
+    let read = |path: &str| fs::read(root().join(path)).expect("it is committed");
+    let (bytes, pdb) = (read(ORDERS), read("samples/orders/bin/orders.pdb"));
+    let (_, metadata) = ecma335::open(&bytes).expect("it is an assembly");
+    let [types, methods] = [TypeDef, Table::MethodDef].map(|table| metadata.tables.count(table));
+    let late = set_cell(&bytes, TypeDef, types, "method_list", methods + 9);
+    for variant in 0..16 {
+        let outcome = Target::Weave.check(&late, variant, Some(&pdb));
+        assert!(outcome.is_ok(), "variant {variant}: {outcome:?}");
+    }
+}

@@ -170,6 +170,22 @@ fn what_a_project_says_is_passed_on() {
     assert!(!said.contains("ILI0") && dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst").is_empty(), "{said}");
 }
 
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn a_build_counts_lines_by_one_property() {
+    let Some(dotnet) = new_project("lines") else { return };
+    dotnet.run(&[&BUILD[..], &["-p:IlinstLines=true"]].concat());
+    let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
+    assert_eq!(report.calls("Program::Fib"), 21_891);
+    let profile = profile::Profile::parse(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there")).expect("it is one");
+    let file = profile.lines.iter().find(|file| file.path.ends_with("Program.cs")).expect("it has lines");
+    let fib = file.methods.iter().find(|method| method.name == "Fib").expect("it has lines");
+    let counts: Vec<(u32, u64)> = fib.points.iter().map(|point| (point.start_line, point.count)).collect();
+    for expected in [(7, 21_891), (7, 10_946), (8, 10_945)] {
+        assert!(counts.contains(&expected), "{expected:?} is not in {counts:?}");
+    }
+}
+
 /// Options that a build decides itself cannot be given.
 #[test]
 fn each_option_that_weaves_has_a_property() {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use ecma335::{Image, Metadata};
 use names::Mark;
-use weave::{Options, ReweaveError, Rewoven, Tracker};
+use weave::{ReweaveError, Rewoven, Tracker};
 
 /// An original after instrumenting it again.
 #[derive(Debug)]
@@ -44,9 +44,9 @@ impl WovenOriginal {
         Ok(Some(Self { file: woven.file.to_vec(), pdb: woven.pdb, is_its_original }))
     }
 
-    /// Whether an original can only be instrumented as this module was with its PDB: the mark has options that depend on it.
+    /// Whether an original can only be instrumented as this module was with its PDB: lines are counted.
     pub fn needs_pdb(woven: &Metadata<'_>) -> bool {
-        Mark::read(woven).and_then(|mark| mark.options.parse::<Options>().ok()).is_some_and(|options| options.counts_lines())
+        Mark::read(woven).is_some_and(|mark| mark.lines.is_some())
     }
 
     /// The description of the original before instrumenting.

@@ -19,9 +19,11 @@ use indexmap::IndexSet;
 const LIMIT: u32 = 1 << 28;
 /// Longer texts are cut.
 const MAX_TEXT: usize = 4096;
-/// Many methods may have the same long name. So the names of all may have as many bytes for each byte of a table, and some more.
+/// Many methods and files may have the same long name. So the names of all may have as many bytes for each byte of a table, and
+/// some more.
 const MAX_NAMES_PER_BYTE: usize = 32;
 const MIN_NAMES: usize = 1 << 20;
+const TOO_LONG: &str = "names that are longer than a table's";
 
 /// The places of a module's counters in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -134,9 +136,11 @@ impl LineTable {
             let number = cursor.compressed_u32()? as usize;
             texts.get(number).cloned().ok_or_else(|| lost("a text that is not there"))
         };
+        let mut room = bytes.len().saturating_mul(MAX_NAMES_PER_BYTE).saturating_add(MIN_NAMES);
         let mut documents = Vec::new();
         for _ in 0..cursor.compressed_u32()? {
             let path = text(&mut cursor)?;
+            room = room.checked_sub(path.len()).ok_or_else(|| lost(TOO_LONG))?;
             let size = cursor.compressed_u32()? as usize;
             let mut hash = None;
             if size > 0 {
@@ -147,11 +151,10 @@ impl LineTable {
             documents.push(LineDocument { path, hash });
         }
         let mut methods = Vec::new();
-        let mut room = bytes.len().saturating_mul(MAX_NAMES_PER_BYTE).saturating_add(MIN_NAMES);
         for _ in 0..cursor.compressed_u32()? {
             let (assembly, type_name, name) = (text(&mut cursor)?, text(&mut cursor)?, text(&mut cursor)?);
             let size = assembly.len() + type_name.len() + name.len();
-            room = room.checked_sub(size).ok_or_else(|| lost("names that are longer than a table's"))?;
+            room = room.checked_sub(size).ok_or_else(|| lost(TOO_LONG))?;
             let document = cursor.compressed_u32()? as usize;
             if document >= documents.len() {
                 return Err(lost("a document that is not there"));
@@ -239,6 +242,9 @@ mod tests {
         let table = |methods| LineTable { methods: vec![method.clone(); methods], ..table() };
         assert!(LineTable::read(&table(200).write()).is_ok());
         assert!(LineTable::read(&table(2000).write()).is_err());
+        let document = LineDocument { path: "N".repeat(MAX_TEXT), hash: None };
+        let files = LineTable { documents: vec![document; 2000], methods: Vec::new() };
+        assert!(LineTable::read(&files.write()).is_err());
     }
 
     #[test]

@@ -51,9 +51,18 @@ impl LinesType {
         self.field.into()
     }
 
-    /// Whether a module can have the type: it refers to the core library, and its members are found by their places.
+    /// Whether a module can have the type: it refers to the core library, its members are found by their places, and no list of
+    /// members begins behind the type's.
     pub(crate) fn fits(metadata: &Metadata<'_>) -> bool {
-        core_library(metadata).is_some() && POINTERS.iter().all(|table| metadata.tables.count(*table) == 0)
+        let end = |table| metadata.tables.count(table) + 1;
+        let [fields, methods, params] = [Table::Field, Table::MethodDef, Table::Param].map(end);
+        core_library(metadata).is_some()
+            && POINTERS.iter().all(|table| metadata.tables.count(*table) == 0)
+            && metadata
+                .tables
+                .rows()
+                .all(|(_, row): (_, TypeDef)| row.field_list.get() <= fields && row.method_list.get() <= methods)
+            && metadata.tables.rows().all(|(_, row): (_, MethodDef)| row.param_list.get() <= params)
     }
 }
 
