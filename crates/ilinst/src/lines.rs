@@ -1,4 +1,4 @@
-//! What `report` shows of lines of source.
+//! The options and views of `report` for lines of source.
 
 use std::{
     env,
@@ -36,7 +36,7 @@ const OF_CALLS: [&str; 9] = ["view", "threads", "phase", "raw", "filter", "sort"
 
 /// How a program is recorded whose lines are wanted.
 pub(crate) const HOW_TO_RECORD: &str =
-    "it has no counts of lines; record them with `ilinst run --lines` or `ilinst instrument --lines`";
+    "it has no counts of lines; record them with `ilinst run --lines`, and with portable PDBs beside the assemblies";
 
 /// How many bytes of source a page has at most.
 const MAX_IN_PAGE: usize = 8 << 20;

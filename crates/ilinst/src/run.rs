@@ -98,8 +98,8 @@ Examples:
   ilinst run --include 'Shop.*' --tree -- dotnet app.dll
   ilinst run --html profile.html --open -- dotnet app.dll
   ilinst run --no-report --keep=profiles/ -- dotnet app.dll
-  ilinst run --allocations -- dotnet app.dll       also the bytes that methods allocate
-  ilinst run --lines --mode none -- dotnet app.dll   lines alone, without probes
+  ilinst run --allocations -- dotnet app.dll       also allocated bytes
+  ilinst run --lines --mode none -- dotnet app.dll  counts of lines
   ilinst run --live -- dotnet app.dll              in memory
   ilinst run --live --capture args,return -- dotnet app.dll
   ilinst run --live --hooks -- dotnet app.dll

@@ -1,4 +1,4 @@
-//! Which lines of a source file ran: a summary of the counts of its sequence points.
+//! The lines of a source file that ran: a summary of the counts of its sequence points.
 //!
 //! A line has code if a sequence point includes it. The points that begin on the line decide about it. If none does, the points
 //! around it decide, as for the later lines of a long call: those of the innermost one's method. So a lambda within a statement has
