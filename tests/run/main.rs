@@ -1,7 +1,7 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
-#[cfg(all(unix, feature = "full"))]
 mod allocations;
+#[cfg(all(unix, feature = "full"))]
 mod bundle;
 mod capture;
 mod compare;
