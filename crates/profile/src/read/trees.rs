@@ -138,6 +138,8 @@ struct Tree {
     nodes: Vec<Node>,
     notes: Vec<Notes>,
     sums: Vec<Sums>,
+    /// Allocated bytes by node; empty if they were not counted.
+    bytes: Vec<Spent>,
     /// Async records by node, of the few nodes that have one.
     of_async: HashMap<usize, AsyncRecord>,
 }
@@ -146,7 +148,6 @@ struct Tree {
 #[derive(Clone, Copy, Default)]
 struct Sums {
     time: Spent,
-    bytes: Spent,
     calls: i64,
     leaves: i64,
     open: i64,
@@ -204,13 +205,15 @@ impl Builder<'_, '_> {
             tree.sums.push(Sums {
                 // `detached` is negative while a step interrupts an open call.
                 time: Spent { total: raw.time.total.max(0), ..raw.time },
-                bytes: Spent { total: raw.bytes.total.max(0), ..raw.bytes },
                 calls: raw.calls.try_into().unwrap_or(i64::MAX),
                 leaves: raw.leaves.try_into().unwrap_or(i64::MAX),
                 open: 0,
                 exceptions: raw.exceptions.into(),
                 cpu: raw.cpu_ns.max(0),
             });
+            if self.records.header.has_allocations {
+                tree.bytes.push(Spent { total: raw.bytes.total.max(0), ..raw.bytes });
+            }
             tree.of_async.extend(record.map(|record| (tree.nodes.len() - 1, record)));
             let node = tree.nodes.len() as u32;
             self.places.last_mut().into_iter().for_each(|(_, places)| places.push(node));
@@ -240,15 +243,21 @@ impl Builder<'_, '_> {
             let Some(Slot::Node(raw)) = self.records.node_slot(address) else { return };
             let caller = self.node_at(raw.caller).filter(|(owner, _)| *owner == number).map(|(_, caller)| caller);
             let starts_of_caller = caller
-                .and_then(|caller| self.trees.get(number)?.sums.get(caller))
-                .map_or([first, i64::MIN], |sums| [sums.time.start.max(first), sums.bytes.start]);
+                .and_then(|caller| {
+                    let tree = self.trees.get(number)?;
+                    let bytes = tree.bytes.get(caller).map_or(i64::MIN, |bytes| bytes.start);
+                    Some([tree.sums.get(caller)?.time.start.max(first), bytes])
+                })
+                .unwrap_or([first, i64::MIN]);
             let frame = match self.records.node_slot(frame_address) {
                 Some(Slot::Frame(frame)) if frame.node == address => Some(frame),
                 _ => None,
             };
-            let Some(sums) = self.trees.get_mut(number).and_then(|tree| tree.sums.get_mut(index)) else { return };
+            let Some(tree) = self.trees.get_mut(number) else { return };
+            let Some(sums) = tree.sums.get_mut(index) else { return };
             let is_open = sums.calls > sums.leaves || frame.is_some();
-            for (spent, interrupted) in [&mut sums.time, &mut sums.bytes].into_iter().zip(&mut interrupted) {
+            let mut spent: Vec<&mut Spent> = [Some(&mut sums.time), tree.bytes.get_mut(index)].into_iter().flatten().collect();
+            for (spent, interrupted) in spent.iter_mut().zip(&mut interrupted) {
                 let by = std::mem::take(interrupted);
                 if is_open {
                     spent.total = spent.total.saturating_sub(by);
@@ -259,7 +268,7 @@ impl Builder<'_, '_> {
                 // The first step of a call is part of that call.
                 if frame.previous != address {
                     let starts = [frame.start.max(first), frame.bytes_start];
-                    let all = [&mut sums.time, &mut sums.bytes].into_iter().zip(&mut interrupted);
+                    let all = spent.iter_mut().zip(&mut interrupted);
                     for (((spent, interrupted), start), end) in all.zip(starts).zip(ends) {
                         let spent_here = end.saturating_sub(start).max(0);
                         spent.total = spent.total.saturating_add(spent_here);
@@ -276,9 +285,7 @@ impl Builder<'_, '_> {
             if sums.calls > sums.leaves {
                 sums.open += 1;
                 if !self.records.header.mode.has_samples() {
-                    for ((spent, start_of_caller), end) in
-                        [&mut sums.time, &mut sums.bytes].into_iter().zip(starts_of_caller).zip(ends)
-                    {
+                    for ((spent, start_of_caller), end) in spent.iter_mut().zip(starts_of_caller).zip(ends) {
                         // A call cannot start before its caller; an earlier start was being changed.
                         let start = spent.start.max(start_of_caller);
                         spent.total = spent.total.saturating_add(end.saturating_sub(start).max(0));
@@ -293,25 +300,29 @@ impl Builder<'_, '_> {
     fn take_snapshots(&mut self, span: &Span) {
         for tree in &mut self.trees {
             for sums in &mut tree.sums {
-                let Sums { time, bytes, calls, leaves, open, exceptions, cpu } = sums;
-                let spent = [time, bytes].into_iter().flat_map(|spent| [&mut spent.start, &mut spent.total, &mut spent.detached]);
-                for value in spent.chain([calls, leaves, open, exceptions, cpu]) {
+                let Sums { time, calls, leaves, open, exceptions, cpu } = sums;
+                *time = time.times(span.end_weight);
+                for value in [calls, leaves, open, exceptions, cpu] {
                     *value = value.saturating_mul(span.end_weight);
                 }
             }
+            tree.bytes.iter_mut().for_each(|bytes| *bytes = bytes.times(span.end_weight));
             tree.of_async.values_mut().for_each(|record| *record = record.times(span.end_weight));
         }
         for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
             for entry in phase.entries() {
                 let Some((tree, node)) = self.node_at(entry.node) else { continue };
-                let Some(sums) = self.trees.get_mut(tree).and_then(|tree| tree.sums.get_mut(node)) else { continue };
+                let Some(tree) = self.trees.get_mut(tree) else { continue };
+                if let Some(bytes) = tree.bytes.get_mut(node) {
+                    bytes.total = bytes.total.saturating_add(entry.bytes.saturating_mul(*weight));
+                    bytes.detached = bytes.detached.saturating_add(entry.detached_bytes.saturating_mul(*weight));
+                }
+                let Some(sums) = tree.sums.get_mut(node) else { continue };
                 for (sum, value) in [
                     (&mut sums.calls, entry.calls),
                     (&mut sums.leaves, entry.calls),
                     (&mut sums.time.total, entry.total),
                     (&mut sums.time.detached, entry.detached),
-                    (&mut sums.bytes.total, entry.bytes),
-                    (&mut sums.bytes.detached, entry.detached_bytes),
                 ] {
                     *sum = sum.saturating_add(value.saturating_mul(*weight));
                 }
@@ -402,6 +413,12 @@ impl Builder<'_, '_> {
 }
 
 impl Spent {
+    /// Multiplies all values; the factor may be negative.
+    fn times(self, times: i64) -> Self {
+        let [start, total, detached] = [self.start, self.total, self.detached].map(|value| value.saturating_mul(times));
+        Self { start, total, detached }
+    }
+
     /// Returns the part of the total that is part of the caller's total.
     fn of_caller(self) -> i64 {
         self.total.saturating_sub(self.detached)
@@ -459,10 +476,10 @@ impl Tree {
 
     /// Returns the bytes of each path itself, without those of its callees.
     fn own_bytes(&self) -> Vec<i64> {
-        let mut own: Vec<i64> = self.sums.iter().map(|sums| sums.bytes.total).collect();
-        for (node, sums) in self.nodes.iter().zip(&self.sums) {
+        let mut own: Vec<i64> = self.bytes.iter().map(|bytes| bytes.total).collect();
+        for (node, bytes) in self.nodes.iter().zip(&self.bytes) {
             let of_caller = node.caller.and_then(|caller| own.get_mut(caller));
-            of_caller.into_iter().for_each(|own| *own = own.saturating_sub(sums.bytes.of_caller()));
+            of_caller.into_iter().for_each(|own| *own = own.saturating_sub(bytes.of_caller()));
         }
         own
     }
