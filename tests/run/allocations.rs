@@ -115,7 +115,7 @@ fn a_phase_has_the_bytes_of_its_own_calls() {
     let Some((_, woven)) = programs("phases") else { return };
     for runtime in Runtime::all() {
         println!("on {}", runtime.name);
-        let work = scratch("allocations-phases");
+        let work = scratch("allocations-work-phases");
         let noted = notes(&runtime, &woven, &work, &[("ILINST_ALLOCATIONS", "1")]);
         let profiles = fs::read_dir(&work).expect("it is there").flatten().map(|entry| entry.path());
         let path =
@@ -137,7 +137,7 @@ fn modes_that_do_not_see_each_call_are_refused() {
     let Some((_, woven)) = programs("refused") else { return };
     for runtime in Runtime::all() {
         for mode in ["count", "sampled"] {
-            let work = scratch("allocations-refused");
+            let work = scratch("allocations-work-refused");
             let mut command = runtime.program(&woven, &work);
             let output = command.envs([("ILINST_ALLOCATIONS", "1"), ("ILINST_MODE", mode)]).output().expect("the runtime starts");
             let (_, errors, code) = said(&output);
@@ -183,7 +183,7 @@ fn a_gate_sees_each_byte() {
         assert!(output.contains("bytes: "), "{output}");
     }
     let (_, errors, _) = gate(Some(1_000_000), Some(1_020_000), "bytes > +1%");
-    assert!(errors.contains("T.Load: bytes 1000000 B -> 1020000 B, +2.0 %"), "{errors}");
+    assert!(errors.contains("T.Load: bytes 1000000 -> 1020000 B, +2.0 %"), "{errors}");
 }
 
 #[test]

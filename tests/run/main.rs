@@ -1,10 +1,10 @@
 //! Woven programs on every runtime found: they print what the originals print, and their profiles count exactly.
 
-#[cfg(all(unix, feature = "full"))]
 mod allocations;
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../crates/profile/tests/builder/mod.rs"]
 mod builder;
+#[cfg(all(unix, feature = "full"))]
 mod bundle;
 mod capture;
 mod compare;

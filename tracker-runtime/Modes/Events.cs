@@ -53,9 +53,11 @@ namespace Ilinst
         /// <summary>Makes room in the first chunk. What that takes is no call's time.</summary>
         private static bool Turn(CallTree* tree)
         {
+            CallTree* stopped = Allocations.Stop();
             long begin = Clock.Now();
             bool isThere = TakeTurn(tree);
             Frames.InterruptCurrent(tree, Clock.Now() - begin);
+            Allocations.Continue(stopped);
             return isThere;
         }
 

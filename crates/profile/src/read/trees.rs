@@ -138,7 +138,7 @@ struct Tree {
     nodes: Vec<Node>,
     notes: Vec<Notes>,
     sums: Vec<Sums>,
-    /// Their allocated bytes; empty if the profile has none.
+    /// Allocated bytes by node; empty if they were not counted.
     bytes: Vec<Spent>,
     /// Async records by node, of the few nodes that have one.
     of_async: HashMap<usize, AsyncRecord>,
@@ -172,7 +172,6 @@ impl Builder<'_, '_> {
             tree.nodes.reserve_exact(tree.slots);
             tree.notes.reserve_exact(tree.slots);
             tree.sums.reserve_exact(tree.slots);
-            tree.bytes.reserve_exact(if self.records.header.has_allocations { tree.slots } else { 0 });
         }
     }
 
@@ -243,22 +242,22 @@ impl Builder<'_, '_> {
             let Some((_, index)) = self.node_at(address).filter(|(owner, _)| *owner == number) else { return };
             let Some(Slot::Node(raw)) = self.records.node_slot(address) else { return };
             let caller = self.node_at(raw.caller).filter(|(owner, _)| *owner == number).map(|(_, caller)| caller);
-            let start_of_caller = caller.and_then(|caller| self.trees.get(number)?.sums.get(caller));
-            let bytes_of_caller = caller.and_then(|caller| self.trees.get(number)?.bytes.get(caller));
-            let starts_of_caller = [
-                start_of_caller.map_or(first, |sums| sums.time.start.max(first)),
-                bytes_of_caller.map_or(i64::MIN, |bytes| bytes.start),
-            ];
+            let starts_of_caller = caller
+                .and_then(|caller| {
+                    let tree = self.trees.get(number)?;
+                    let bytes = tree.bytes.get(caller).map_or(i64::MIN, |bytes| bytes.start);
+                    Some([tree.sums.get(caller)?.time.start.max(first), bytes])
+                })
+                .unwrap_or([first, i64::MIN]);
             let frame = match self.records.node_slot(frame_address) {
                 Some(Slot::Frame(frame)) if frame.node == address => Some(frame),
                 _ => None,
             };
             let Some(tree) = self.trees.get_mut(number) else { return };
             let Some(sums) = tree.sums.get_mut(index) else { return };
-            let mut no_bytes = Spent::default();
-            let bytes = tree.bytes.get_mut(index).unwrap_or(&mut no_bytes);
             let is_open = sums.calls > sums.leaves || frame.is_some();
-            for (spent, interrupted) in [&mut sums.time, &mut *bytes].into_iter().zip(&mut interrupted) {
+            let mut spent: Vec<&mut Spent> = [Some(&mut sums.time), tree.bytes.get_mut(index)].into_iter().flatten().collect();
+            for (spent, interrupted) in spent.iter_mut().zip(&mut interrupted) {
                 let by = std::mem::take(interrupted);
                 if is_open {
                     spent.total = spent.total.saturating_sub(by);
@@ -269,7 +268,7 @@ impl Builder<'_, '_> {
                 // The first step of a call is part of that call.
                 if frame.previous != address {
                     let starts = [frame.start.max(first), frame.bytes_start];
-                    let all = [&mut sums.time, &mut *bytes].into_iter().zip(&mut interrupted);
+                    let all = spent.iter_mut().zip(&mut interrupted);
                     for (((spent, interrupted), start), end) in all.zip(starts).zip(ends) {
                         let spent_here = end.saturating_sub(start).max(0);
                         spent.total = spent.total.saturating_add(spent_here);
@@ -286,9 +285,7 @@ impl Builder<'_, '_> {
             if sums.calls > sums.leaves {
                 sums.open += 1;
                 if !self.records.header.mode.has_samples() {
-                    for ((spent, start_of_caller), end) in
-                        [&mut sums.time, &mut *bytes].into_iter().zip(starts_of_caller).zip(ends)
-                    {
+                    for ((spent, start_of_caller), end) in spent.iter_mut().zip(starts_of_caller).zip(ends) {
                         // A call cannot start before its caller; an earlier start was being changed.
                         let start = spent.start.max(start_of_caller);
                         spent.total = spent.total.saturating_add(end.saturating_sub(start).max(0));
@@ -304,28 +301,28 @@ impl Builder<'_, '_> {
         for tree in &mut self.trees {
             for sums in &mut tree.sums {
                 let Sums { time, calls, leaves, open, exceptions, cpu } = sums;
-                time.multiply(span.end_weight);
+                *time = time.times(span.end_weight);
                 for value in [calls, leaves, open, exceptions, cpu] {
                     *value = value.saturating_mul(span.end_weight);
                 }
             }
-            tree.bytes.iter_mut().for_each(|bytes| bytes.multiply(span.end_weight));
+            tree.bytes.iter_mut().for_each(|bytes| *bytes = bytes.times(span.end_weight));
             tree.of_async.values_mut().for_each(|record| *record = record.times(span.end_weight));
         }
         for (phase, weight) in self.records.phases.iter().zip(&span.weights).filter(|(_, weight)| **weight != 0) {
             for entry in phase.entries() {
                 let Some((tree, node)) = self.node_at(entry.node) else { continue };
                 let Some(tree) = self.trees.get_mut(tree) else { continue };
+                if let Some(bytes) = tree.bytes.get_mut(node) {
+                    bytes.total = bytes.total.saturating_add(entry.bytes.saturating_mul(*weight));
+                    bytes.detached = bytes.detached.saturating_add(entry.detached_bytes.saturating_mul(*weight));
+                }
                 let Some(sums) = tree.sums.get_mut(node) else { continue };
-                let mut no_bytes = Spent::default();
-                let bytes = tree.bytes.get_mut(node).unwrap_or(&mut no_bytes);
                 for (sum, value) in [
                     (&mut sums.calls, entry.calls),
                     (&mut sums.leaves, entry.calls),
                     (&mut sums.time.total, entry.total),
                     (&mut sums.time.detached, entry.detached),
-                    (&mut bytes.total, entry.bytes),
-                    (&mut bytes.detached, entry.detached_bytes),
                 ] {
                     *sum = sum.saturating_add(value.saturating_mul(*weight));
                 }
@@ -416,16 +413,15 @@ impl Builder<'_, '_> {
 }
 
 impl Spent {
+    /// Multiplies all values; the factor may be negative.
+    fn times(self, times: i64) -> Self {
+        let [start, total, detached] = [self.start, self.total, self.detached].map(|value| value.saturating_mul(times));
+        Self { start, total, detached }
+    }
+
     /// Returns the part of the total that is part of the caller's total.
     fn of_caller(self) -> i64 {
         self.total.saturating_sub(self.detached)
-    }
-
-    /// Multiplies all of its values.
-    fn multiply(&mut self, by: i64) {
-        for value in [&mut self.start, &mut self.total, &mut self.detached] {
-            *value = value.saturating_mul(by);
-        }
     }
 }
 

@@ -90,7 +90,8 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
             *row.cpu_ms.get_or_insert_default() += at(&cpu) as f64 / 1e6;
         }
         if counts_bytes {
-            *row.self_bytes.get_or_insert_default() += at(&bytes).max(0) as u64;
+            let sum = row.self_bytes.get_or_insert_default();
+            *sum = sum.saturating_add(at(&bytes).max(0) as u64);
         }
         own[group] = own[group].saturating_add(running(at(&wall), at(&waiting), at(&probes)));
     }
