@@ -1,6 +1,13 @@
 // What is shown, and what changes it. The address's hash has all of it, so that a link shows the same.
 
-const VIEWS = { flame: 'Flame graph', table: 'Methods', tree: 'Tree', callers: 'Callers & callees', phases: 'Phases', lines: 'Lines' };
+const VIEWS = {
+  flame: 'Flame graph',
+  table: 'Methods',
+  tree: 'Tree',
+  callers: 'Callers & callees',
+  phases: 'Phases',
+  lines: 'Lines',
+};
 const KEYS = [
   ['1 – 6', 'the views'],
   ['/', 'search; re: before a regular expression'],
@@ -407,7 +414,9 @@ const App = {
   remarks(fn) {
     if (FUNCTIONS.isOther(fn)) return [];
     const verdict = COMPARED?.verdicts[fn];
-    const remarks = COMPARED ? [verdict].filter((word) => word && word !== 'same') : (this.methods.remarks.get(fn) ?? []);
+    const remarks = COMPARED
+      ? [verdict].filter((word) => word && word !== 'same')
+      : (this.methods.remarks.get(fn) ?? []);
     return remarks.map((text) => element('small', { class: `remark ${verdict ?? ''}` }, text));
   },
 

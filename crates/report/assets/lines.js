@@ -7,7 +7,12 @@ class Lines {
     this.files = element('div', { class: 'files' });
     this.head = element('div', { class: 'row head', role: 'row', 'aria-rowindex': '1' });
     this.body = element('div', { role: 'rowgroup' });
-    this.source = element('div', { class: 'source', role: 'grid', 'aria-label': 'Source', tabindex: 0 }, this.head, this.body);
+    this.source = element(
+      'div',
+      { class: 'source', role: 'grid', 'aria-label': 'Source', tabindex: 0 },
+      this.head,
+      this.body,
+    );
     this.list = new VirtualList(this.source, this.body, (index) => this.row(index));
     this.panel = element('div', { class: 'lines' }, this.files, this.source);
   }
@@ -35,7 +40,9 @@ class Lines {
       sum((file) => file.number.length),
       sum(ran),
     );
-    rows.push(element('tr', { class: 'all' }, element('th', { scope: 'row' }, counted(DATA.lines.length, 'file')), ...all));
+    rows.push(
+      element('tr', { class: 'all' }, element('th', { scope: 'row' }, counted(DATA.lines.length, 'file')), ...all),
+    );
     const head = ['Source file', 'Lines', 'Ran', '%'].map((label, place) =>
       element('th', { scope: 'col', class: place ? 'number' : '' }, label),
     );
@@ -71,13 +78,18 @@ class Lines {
     const { number, text, count: times, isPartial } = this.lines[index];
     const kind = times === undefined ? '' : times === 0 ? ' never' : isPartial ? ' partly' : ' ran';
     const cells = [
-      element('div', { role: 'gridcell', class: 'number' }, times === undefined ? '' : count(times) + (isPartial ? ' ~' : '')),
+      element(
+        'div',
+        { role: 'gridcell', class: 'number' },
+        times === undefined ? '' : count(times) + (isPartial ? ' ~' : ''),
+      ),
       element('div', { role: 'gridcell', class: 'number dim' }, String(number)),
       element('div', { role: 'gridcell', class: 'text' }, text),
     ];
     const row = element('div', { role: 'row', class: `row${kind}`, 'data-line': String(number) }, ...cells);
     if (isPartial) row.title = 'A part of this line never ran';
-    if (times > 0) row.style.setProperty('--heat', `${Math.round(8 + (30 * Math.log(1 + times)) / Math.log(1 + this.most))}%`);
+    if (times > 0)
+      row.style.setProperty('--heat', `${Math.round(8 + (30 * Math.log(1 + times)) / Math.log(1 + this.most))}%`);
     return row;
   }
 }
