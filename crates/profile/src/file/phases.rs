@@ -49,7 +49,7 @@ impl<'a> PhaseChunk<'a> {
         let name = reader.string()?;
         let entries = chunk.bytes.get(reader.position.next_multiple_of(8)..).unwrap_or_default();
         let entry = if has_allocations { ENTRY_WITH_BYTES } else { ENTRY };
-        let size = count.checked_mul(entry).unwrap_or(usize::MAX);
+        let size = count.saturating_mul(entry);
         let missing = Error::Damaged { what: "the file ends here", offset: chunk.offset + chunk.bytes.len() };
         let address = u64_at(chunk.bytes, chunk::ADDRESS_AT);
         Ok(Self { address, clock, kind, name, entry, entries: entries.get(..size).ok_or(missing)? })
