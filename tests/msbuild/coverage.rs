@@ -89,4 +89,11 @@ fn the_tests_of_a_solution_write_one_file() {
         assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
         assert!(counts(&xml, "Net.Tests/NetTests.cs").values().all(|count| *count == 1), "{xml}");
     }
+    // Tests that fail have run lines too.
+    fs::remove_file(&file).expect("it is there");
+    dotnet.write("Net.Tests/NetTests.cs", &tests("NetTests", "Assert.Equal(1, Prices.Net(100));"));
+    let (said, code) = dotnet.try_run(&["test", "Shop.slnx", "-p:Ilinst=true", "-p:IlinstLines=true"]);
+    assert_eq!(code, Some(1), "{said}");
+    let xml = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
 }
