@@ -88,7 +88,7 @@ fn classes<'c, 'p>(file: &'c FileCoverage<'p>, folder: &str) -> Vec<(&'p str, Cl
 }
 
 fn package<W: Write>(xml: &mut Writer<W>, name: &str, classes: &[Class<'_, '_>]) -> io::Result<()> {
-    let totals = classes.iter().fold(Totals::default(), |sum, class| sum.and(Totals::of(&class.lines)));
+    let totals = classes.iter().fold(Totals::default(), |sum, class| sum.and(Totals::count(&class.lines)));
     element(xml, "package", &rates(&[("name", name)], totals), |xml| {
         element(xml, "classes", &[], |xml| classes.iter().try_for_each(|one| class(xml, one)))
     })
@@ -97,13 +97,13 @@ fn package<W: Write>(xml: &mut Writer<W>, name: &str, classes: &[Class<'_, '_>])
 fn class<W: Write>(xml: &mut Writer<W>, class: &Class<'_, '_>) -> io::Result<()> {
     let file = class.file.replace('\\', "/");
     let name = if class.name.is_empty() { "?" } else { class.name };
-    element(xml, "class", &rates(&[("name", name), ("filename", &file)], Totals::of(&class.lines)), |xml| {
+    element(xml, "class", &rates(&[("name", name), ("filename", &file)], Totals::count(&class.lines)), |xml| {
         element(xml, "methods", &[], |xml| {
             class.methods.iter().try_for_each(|method| {
                 // Methods have no parameters here; the line tells overloads apart.
                 let signature = format!("(line {})", method.first_line());
                 let names = [("name", method.name), ("signature", &signature)];
-                element(xml, "method", &rates(&names, Totals::of(&method.lines)), |xml| lines(xml, &method.lines))
+                element(xml, "method", &rates(&names, Totals::count(&method.lines)), |xml| lines(xml, &method.lines))
             })
         })?;
         lines(xml, &class.lines)

@@ -78,7 +78,7 @@ impl LineArgs {
     fn source(&self, files: &[SourceFile], folder: &str, named: &str, is_for_scripts: bool) -> Result<Wanted, Failure> {
         let index = index_of(files, named)?;
         let file = files.get(index);
-        let source = file.and_then(|file| Source::of(file, self.source_root.as_deref()));
+        let source = file.and_then(|file| Source::find(file, self.source_root.as_deref()));
         let path = Visible(file.map_or(named, |file| &file.path)).to_string();
         let shown = Visible(file.map_or(named, |file| relative(&file.path, folder)));
         match &source {
@@ -102,7 +102,7 @@ impl LineArgs {
 pub(crate) fn for_page(profile: &Profile, root: Option<&Path>) -> Sources {
     let mut rest = MAX_IN_PAGE;
     let text = |file: &SourceFile| {
-        let source = Source::of(file, root).filter(|source| source.is_same == Some(true))?;
+        let source = Source::find(file, root).filter(|source| source.is_same == Some(true))?;
         rest = rest.checked_sub(source.text.len())?;
         Some(source.text)
     };

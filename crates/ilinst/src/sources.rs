@@ -21,7 +21,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// The source of a file, at its own path or under a root.
-    pub(crate) fn of(file: &SourceFile, root: Option<&Path>) -> Option<Self> {
+    pub(crate) fn find(file: &SourceFile, root: Option<&Path>) -> Option<Self> {
         let bytes = fs::read(place_of(&file.path, root)?).ok()?;
         let is_same = file.hash.as_ref().and_then(|hash| is_hash_of(hash, &bytes));
         let text = String::from_utf8_lossy(&bytes);

@@ -49,7 +49,7 @@ pub struct Totals {
 
 impl Totals {
     /// Counts lines.
-    pub fn of<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Self {
+    pub fn count<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Self {
         lines.into_iter().fold(Self::default(), |sum, line| sum.and(Self { lines: 1, covered: u64::from(line.is_covered()) }))
     }
 
@@ -145,7 +145,7 @@ impl<'p> FileCoverage<'p> {
 
     /// The numbers of its lines.
     pub fn totals(&self) -> Totals {
-        Totals::of(&self.lines)
+        Totals::count(&self.lines)
     }
 }
 
