@@ -6,7 +6,9 @@ using System.Linq.Expressions;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+#if !MONO
 using System.Runtime.Loader;
+#endif
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -37,6 +39,20 @@ static class Sample
         return string.Join(" ", caught);
     }
 
+#if MONO
+    /// Mono unloads application domains.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int InContext(string path, int number)
+    {
+        var domain = AppDomain.CreateDomain("domain " + number);
+        var there = (Remote)domain.CreateInstanceFromAndUnwrap(path, typeof(Remote).FullName);
+        int sum = there.Work(2000000);
+        AppDomain.Unload(domain);
+        return sum;
+    }
+
+    class Remote : MarshalByRefObject { public int Work(int count) => Sample.Work(count); }
+#else
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int InContext(string path, int number)
     {
@@ -46,6 +62,7 @@ static class Sample
         context.Unload();
         return sum;
     }
+#endif
 
     static int Work(int count)
     {

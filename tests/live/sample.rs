@@ -4,10 +4,15 @@ use super::*;
 use profile::{Profile, SampleType, model::Mode};
 use tests::{compile_with, step};
 
-/// The program of these tests; none without a compiler.
-fn program(work: &Work) -> Option<PathBuf> {
-    let program = work.folder.join("sample.exe");
-    compile_with(&root().join("tests/live/sample.cs"), &program, References::Core, &[], &["-unsafe"])?;
+/// The program of these tests for a runtime; none without a compiler.
+fn program(work: &Work, runtime: &Runtime) -> Option<PathBuf> {
+    let (name, of, options) = if runtime.is_mono() {
+        ("sample-mono.exe", References::All, &["-unsafe", "-define:MONO"][..])
+    } else {
+        ("sample.exe", References::Core, &["-unsafe"][..])
+    };
+    let program = work.folder.join(name);
+    compile_with(&root().join("tests/live/sample.cs"), &program, of, &[], options)?;
     Some(program)
 }
 
@@ -30,10 +35,14 @@ fn is_unharmed(name: &str, options: &[&str], ways: &[[&str; 2]]) {
 
 /// The same, with variables in the environment of both.
 fn is_unharmed_with(variables: &[(&str, &str)], name: &str, options: &[&str], ways: &[[&str; 2]]) {
-    let runtimes: Vec<_> = runtimes().collect();
+    let runtimes = Runtime::all();
     let work = Work::new(name);
-    let Some(program) = program(&work) else { return };
     for (runtime, arguments) in tests::in_turn(&runtimes, ways) {
+        // Mono also interrupts threads that wait, and ends some of their system calls.
+        if runtime.is_mono() && arguments[0] == "polls" {
+            continue;
+        }
+        let Some(program) = program(&work, runtime) else { return };
         let variables = || variables.iter().copied();
         let alone = said(&output(runtime.program(&program, &work.folder).args(arguments).envs(variables())));
         let found = said(&output(sampled(&work, runtime, &program, options, &arguments).envs(variables())));
@@ -44,7 +53,7 @@ fn is_unharmed_with(variables: &[(&str, &str)], name: &str, options: &[&str], wa
 #[test]
 #[ignore = "needs runtimes"]
 fn short_methods_have_their_share() {
-    for runtime in runtimes() {
+    for runtime in Runtime::all() {
         let work = Work::new("sample-shares");
         let Some(profile) = profile_of_phases(&work, &runtime, output) else { return };
         assert_eq!((profile.mode, profile.sum(SampleType::CALLS)), (Mode::Cpu, 0));
@@ -60,12 +69,14 @@ fn short_methods_have_their_share() {
 /// The profile of three phases of 600 ms. Stacks reach the callers of methods that on-stack replacement has compiled, and the
 /// program's entry point.
 fn profile_of_phases(work: &Work, runtime: &Runtime, run: impl FnOnce(&mut Command) -> Output) -> Option<Profile> {
-    let program = program(work)?;
+    let program = program(work, runtime)?;
     let found = said(&run(&mut sampled(work, runtime, &program, &[], &["phases", "600"])));
     assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
     let profile = profile_in(&work.profiles(runtime));
     let samples = profile.sum(SampleType::SAMPLES);
-    assert!(samples >= 400, "{}: {samples} samples of 1.8 s", runtime.name);
+    // Mono asks the kernel for the CPU time of the process, which looks at it at its own ticks.
+    let least = if runtime.is_mono() { 100 } else { 400 };
+    assert!(samples >= least, "{}: {samples} samples of 1.8 s", runtime.name);
     let phases = phases(&profile);
     for method in ["Sample.Phases", "Sample.Main"] {
         let share = share(&profile, SampleType::CPU, method);
@@ -104,9 +115,9 @@ fn programs_without_perf_events_are_sampled() {
 #[test]
 #[ignore = "needs runtimes"]
 fn time_in_the_kernel_belongs_to_the_system_call() {
-    for runtime in runtimes() {
+    for runtime in Runtime::all() {
         let work = Work::new("sample-kernel");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program(&work, &runtime) else { return };
         let found = said(&output(&mut sampled(&work, &runtime, &program, &["--frequency", "1000"], &["kernel", "110"])));
         assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
         let profile = profile_in(&work.profiles(&runtime));
@@ -122,9 +133,9 @@ fn time_in_the_kernel_belongs_to_the_system_call() {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_program_that_closes_all_files_is_sampled() {
-    for runtime in runtimes() {
+    for runtime in Runtime::all() {
         let work = Work::new("sample-closed");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program(&work, &runtime) else { return };
         let found = said(&output(&mut sampled(&work, &runtime, &program, &[], &["closed", "1000"])));
         assert_eq!((found.0.as_str(), found.2), ("closed: done\n", Some(0)), "{}: {}", runtime.name, found.1);
         let profile = profile_in(&work.profiles(&runtime));
@@ -193,9 +204,9 @@ fn two_thousand_threads_and_many_null_references_are_sampled() {
 #[test]
 #[ignore = "needs runtimes"]
 fn elapsed_time_has_waiting_threads() {
-    for runtime in runtimes() {
+    for runtime in Runtime::all() {
         let work = Work::new("sample-wall");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program(&work, &runtime) else { return };
         let found = said(&output(&mut sampled(&work, &runtime, &program, &["--wall"], &["waits", "800"])));
         assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
         let profile = profile_in(&work.profiles(&runtime));
@@ -222,7 +233,7 @@ fn elapsed_time_has_waiting_threads() {
 fn a_running_program_is_sampled_several_times() {
     for runtime in runtimes() {
         let work = Work::new("sample-attach");
-        let Some(program) = program(&work) else { return };
+        let Some(program) = program(&work, &runtime) else { return };
         let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("steps"));
         for name in ["first", "second"] {
             let options = ["--sample", "--for=1h", "--no-report"];
@@ -249,6 +260,4 @@ fn options_of_instrumentation_are_refused() {
         let refused = said(&output(ilinst().args(["run", "--sample"]).args(options).args(["--", "dotnet", "app.dll"])));
         assert!(refused.2 == Some(2) && refused.1.contains("cannot be used with"), "{options:?}: {refused:?}");
     }
-    let refused = said(&output(ilinst().args(["run", "--sample", "--", "mono", "app.exe"])));
-    assert!(refused.2 == Some(2) && refused.1.contains("ilinst run -- mono"), "{refused:?}");
 }

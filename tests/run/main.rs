@@ -14,6 +14,7 @@ mod embed;
 mod gate;
 mod hooks;
 mod in_place;
+mod jit;
 mod lifetime;
 mod lines;
 mod live;

@@ -213,6 +213,11 @@ namespace Ilinst
         public long BytesRunSince;
         /// <summary>Whether it stands.</summary>
         public int BytesStand;
+        /// <summary>The last look of <see cref="Ilinst.JitTime"/>: the thread's compile time as a TimeSpan has it, and the clock.</summary>
+        public long JitTime;
+        public long JitLooked;
+        /// <summary>A <see cref="NodeIndex"/> of its nodes by their callers; 0 if there is none.</summary>
+        public long JitNodes;
     }
 
     /// <summary>Chunks of nodes: 64 KiB, at multiples of that.</summary>

@@ -199,6 +199,10 @@ namespace Ilinst
 
         private static CallNode* NewCallee(CallTree* tree, CallNode* caller, long methodId)
         {
+            if ((long)caller == tree->Current)
+            {
+                JitTime.Look(tree);
+            }
             bool isRoot = (caller->Flags & NodeFlags.Root) != 0;
             if (isBusy || (isRoot || caller->Index != 0) && !CalleeIndex.Reserve(caller))
             {
@@ -449,6 +453,7 @@ namespace Ilinst
         {
             tree->ManagedThreadId = Thread.CurrentThread.ManagedThreadId;
             ThreadClock.Own(tree);
+            JitTime.Own(tree);
         }
 
         /// <summary>Adds a chunk to a tree, unless there is no memory.</summary>

@@ -38,7 +38,7 @@ namespace Ilinst
             }
             if ((node->Flags & NodeFlags.Counted) != 0)
             {
-                Adaptive.TimeAgain(node);
+                Adaptive.TimeAgain(tree, node);
             }
             frame->Node = (long)node;
             frame->Previous = tree->Current;

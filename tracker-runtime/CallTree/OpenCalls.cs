@@ -217,6 +217,10 @@ namespace Ilinst
         {
             bool isCounted = (node->Flags & NodeFlags.Untimed) != 0;
             long ticks = Mode.IsTimed && !isCounted ? Pauses.Elapsed(node->Start, now) : 0;
+            if (node->Leaves == 0)
+            {
+                JitTime.Look(tree);
+            }
             long thrown = Thrown.End(tree, node);
             Allocations.End(tree, node, node, false);
             if (!isCounted)

@@ -294,6 +294,8 @@ namespace Ilinst
         public const int Size = 128;
         /// <summary>The offset of the first slot in a chunk.</summary>
         public const int FirstAt = 256;
+        /// <summary>The id of a node that has the time of the JIT compiler below its caller, and no calls. Row 1 of module 0.</summary>
+        public const int JitId = 1;
     }
 
     /// <summary>Flags of slots.</summary>

@@ -81,7 +81,7 @@ namespace Ilinst
 
         private void Add(long id)
         {
-            if (id != 0 && !known.ContainsKey(id))
+            if (id != 0 && id != NodeLayout.JitId && !known.ContainsKey(id))
             {
                 found.Add(id);
                 known[id] = true;

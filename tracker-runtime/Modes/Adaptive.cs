@@ -60,7 +60,7 @@ namespace Ilinst
             }
             else if (isBurst)
             {
-                TimeAgain(node);
+                TimeAgain(tree, node);
             }
         }
 
@@ -78,10 +78,10 @@ namespace Ilinst
         }
 
         /// <summary>The path's calls are timed from now on. Its time so far is that of its callees: the rest was its caller's.</summary>
-        public static void TimeAgain(CallNode* node)
+        public static void TimeAgain(CallTree* tree, CallNode* node)
         {
             int left = MaxCallees;
-            node->Total = OfCallees(node, 0, ref left).Ticks;
+            node->Total = OfCallees(node, 0, ref left).Ticks + JitTime.Below(tree, node);
             node->Detached = 0;
             node->Flags = node->Flags & ~(NodeFlags.Counted | NodeFlags.Untimed) | NodeFlags.WasCounted;
         }

@@ -70,6 +70,7 @@ namespace Ilinst
                 : Allocations.AreCounted ? Allocating : Clock.Kind != ClockKind.Stopwatch ? ByReader : ByStopwatch;
             Calibration.Start();
             Adaptive.Start();
+            JitTime.Start();
         }
     }
 }

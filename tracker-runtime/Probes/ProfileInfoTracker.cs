@@ -55,14 +55,14 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// Called when a method is left, however it ends. Where calls are only counted, this is all; it asks for that, and not for
-        /// the token, since what is inlined makes the program's frames no larger then.
+        /// Called when a method is left, however it ends. For most calls that are only counted, this is all. By this operator the
+        /// inlined check makes the program's frames no larger on Mono, unlike by <see cref="Tokens.IsNone"/>.
         /// </summary>
         /// <param name="token">The token of this call, from <see cref="WhenEntering"/> or <see cref="WhenStepping"/>.</param>
         [MethodImpl((MethodImplOptions)256)]
         public static void WhenLeaving(IntPtr token)
         {
-            if (probe != Mode.Counting)
+            if (token != IntPtr.Zero)
             {
                 Leave(token);
             }
@@ -71,10 +71,6 @@ namespace Ilinst
         [MethodImpl(Hot)]
         private static void Leave(IntPtr token)
         {
-            if (Tokens.IsNone(token))
-            {
-                return;
-            }
             int probe = ProfileInfoTracker.probe;
             if (Tokens.IsTagged(token))
             {

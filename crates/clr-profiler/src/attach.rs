@@ -133,7 +133,7 @@ impl Session {
     fn new(may: impl MayWait, runtime: Runtime) -> Result<Self, String> {
         settings::check_version()?;
         let rules = Rules::new(settings::options()?, settings::all_assemblies());
-        Ok(Self { runtime, rules, profile: session::create_profile(may, runtime, false)?.0 })
+        Ok(Self { runtime, rules, profile: session::create_profile(may, &session::name_of(runtime), false)?.0 })
     }
 
     /// Serves this attachment, then later ones if the runtime has not detached.

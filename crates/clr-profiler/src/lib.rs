@@ -15,6 +15,8 @@
 //! | `session`, `sampler`, `attach` | threads of the profiler; `sampler/handler` is a signal handler |
 //! | `start`, `callbacks` | other callbacks: they call the rooms before |
 //!
+//! Mono has a profiler interface of its own, which only samples use: `sampler/mono`.
+//!
 //! No code here unwinds into the runtime, prints, or waits for managed code.
 
 pub mod abi;
@@ -38,3 +40,5 @@ mod values;
 mod worlds;
 
 pub use callbacks::{DllCanUnloadNow, DllGetClassObject};
+#[cfg(target_os = "linux")]
+pub use sampler::mono_profiler_init_ilinst;

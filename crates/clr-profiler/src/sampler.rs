@@ -7,7 +7,9 @@
 
 mod code;
 mod handler;
+mod ids;
 mod maps;
+mod mono;
 mod paths;
 mod prologue;
 mod symbols;
@@ -25,6 +27,7 @@ use std::{
 use live::Sampling;
 use profile_format::{NameKind, RecordingMode};
 
+pub use self::mono::mono_profiler_init_ilinst;
 pub(crate) use self::threads::began as thread_began;
 use self::{
     code::Names,
@@ -278,11 +281,11 @@ impl Session {
             }
         }
         if sample.addresses.is_empty() {
-            let kernel = self.names.intern(code::KERNEL, "[kernel, caller unknown]");
+            let kernel = self.names.ids.intern(ids::KERNEL, "[kernel, caller unknown]");
             self.frames.push(kernel);
         }
         if sample.end == Some(End::Cut) {
-            let cut = self.names.intern(code::RUNTIME, "[deeper calls]");
+            let cut = self.names.ids.intern(ids::RUNTIME, "[deeper calls]");
             self.frames.push(cut);
         }
         let id = thread.id.load(Relaxed);

@@ -18,8 +18,8 @@ pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
     Runtime::new(object).ok_or("the runtime has no ICorProfilerInfo5: it is older than .NET Core".to_owned())
 }
 
-/// Creates the profile's file; returns its path and start time.
-pub(crate) fn create_profile(may: impl MayWait, runtime: Runtime, has_values: bool) -> Result<(PathBuf, i64), String> {
+/// Creates the profile's file for a runtime of this name; returns its path and start time.
+pub(crate) fn create_profile(may: impl MayWait, runtime: &str, has_values: bool) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
     let (path, replaces) = settings::output(&name);
     // Samples have times in nanoseconds.
@@ -34,7 +34,7 @@ pub(crate) fn create_profile(may: impl MayWait, runtime: Runtime, has_values: bo
         max_nodes,
         replaces,
         has_values,
-        strings: [&name, &name_of(runtime), &program.to_string_lossy()],
+        strings: [&name, runtime, &program.to_string_lossy()],
     };
     #[cfg(unix)]
     crate::process::forked::watch_forks(tree::forget_thread);
@@ -48,7 +48,7 @@ pub(crate) fn name_of_program() -> String {
 }
 
 /// The runtime's name for users: `.NET 8.0.4, Unix`.
-fn name_of(runtime: Runtime) -> String {
+pub(crate) fn name_of(runtime: Runtime) -> String {
     let [major, minor, build] = runtime.version().unwrap_or_default();
     // Versions before 5 report the version of the .NET Framework.
     let version = if major >= 5 { format!(".NET {major}.{minor}.{build}") } else { ".NET Core".to_owned() };

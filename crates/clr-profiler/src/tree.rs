@@ -2,13 +2,14 @@
 //! (docs/profile-format.md).
 //!
 //! ```text
-//! layout ─► current ─► searches, pauses, nodes ─► overflow, owners ─► calls ─► probes
+//! layout ─► current ─► searches, pauses, nodes ─► jit_time, overflow, owners ─► calls ─► probes
 //!                                                                    own_thread
 //! ```
 
 mod calls;
 mod cpu;
 mod current;
+mod jit_time;
 mod layout;
 mod nodes;
 mod overflow;
@@ -24,6 +25,7 @@ mod tests;
 pub(crate) use self::cpu::cpu_time_of;
 pub(crate) use self::{
     calls::{Call, current_call, end_callees, enter, innermost_call, leave, unwind},
+    jit_time::{compilation_begins, compilation_ends},
     layout::{check_offsets, histogram_shift},
     own_thread::calibration::{CALLEES, Calibration},
     owners::{TreeId, end_session, forget_session, look_at_threads, start_session, tree_of_thread},

@@ -8,7 +8,7 @@ use crate::{failure::Failure, weaving::Weaving};
 /// Whether samples are taken in place of probes, and of what.
 #[derive(Args, Debug)]
 pub(crate) struct SampleArgs {
-    /// Sample CPU time instead of instrumenting methods (Linux; .NET Core 3.1 and later)
+    /// Sample CPU time instead of instrumenting methods (Linux; .NET Core 3.1 and later, Mono 5.4 and later)
     #[arg(help_heading = "Sampling", long)]
     sample: bool,
 

@@ -62,6 +62,13 @@ const PROFILER: &str = "CORECLR_PROFILER";
 /// With 0, .NET loads no profiler, nor answers at its diagnostics port; by its older name, too.
 const DIAGNOSTICS: [&str; 2] = ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics"];
 
+/// Options for Mono, before those of the command line.
+#[cfg(target_os = "linux")]
+const MONO_OPTIONS: &str = "MONO_ENV_OPTIONS";
+/// The folders of libraries (ld.so(8)).
+#[cfg(target_os = "linux")]
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
+
 /// Variables of a program's environment, by name: what each is set to, or that it is not there.
 #[derive(Clone, Default, Debug)]
 pub struct Environment(BTreeMap<String, Option<OsString>>);
@@ -187,6 +194,28 @@ impl ClrProfiler {
             command.set(live::TRACKER, tracker).set(STARTUP_HOOKS, hooks);
         }
         command
+    }
+
+    /// The environment for samples of Mono, which has a profiler interface of its own. It finds profilers by their files' names, so
+    /// `folder`, which stays while the program runs, gets a link to the library.
+    ///
+    /// # Errors
+    /// If the link cannot be made.
+    #[cfg(target_os = "linux")]
+    pub fn sample_mono(&self, environment: &mut Environment, folder: &Path) -> instrument::Result<()> {
+        let folder = folder.join("mono");
+        let link = folder.join(format!("libmono-profiler-{}.so", live::MONO_PROFILER));
+        let made = private::make(&folder).and_then(|()| std::os::unix::fs::symlink(&self.library, &link));
+        made.map_err(|error| Failure::unwritable(about(&link, &error)))?;
+        let before = |name: &str, separator: &str, own: OsString| match env::var_os(name).filter(|others| !others.is_empty()) {
+            Some(others) => [own, separator.into(), others].into_iter().collect::<OsString>(),
+            None => own,
+        };
+        let option = format!("--profile={}", live::MONO_PROFILER).into();
+        environment
+            .set(MONO_OPTIONS, before(MONO_OPTIONS, " ", option))
+            .set(LIBRARIES, before(LIBRARIES, ":", folder.into_os_string()));
+        Ok(())
     }
 
     /// Whether the profiler recorded a process at least, by what lies in the folder where it said how it began: a runtime that

@@ -13,6 +13,8 @@ use little_endian::{LE, ReadBytesExt};
 pub const CLASS: u128 = 0x7D1B7A3C_9E2F_4C1D_8B65_494C494E5354;
 /// The name of its library, without a platform's prefix and suffix.
 pub const LIBRARY: &str = "ilinst_clr_profiler";
+/// The name of the profiler for Mono (`mono --profile=NAME`). Mono calls `mono_profiler_init_NAME` in `libmono-profiler-NAME.so`.
+pub const MONO_PROFILER: &str = "ilinst";
 
 /// The variable with the options of `weave`, as text.
 pub const OPTIONS: &str = "ILINST_LIVE_OPTIONS";

@@ -84,6 +84,8 @@ layout! {
         SIZE: usize = 128;
         /// The offset of the first slot in a chunk.
         FIRST_AT: usize = chunk::HEADER + tree::SIZE;
+        /// The id of a node that has the time of the JIT compiler below its caller, and no calls. Row 1 of module 0.
+        JIT_ID: usize = 1;
     }
 }
 

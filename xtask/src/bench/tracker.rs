@@ -19,10 +19,15 @@ use crate::{
 pub(super) const NAME: &str = "tracker";
 const RUNTIMES: [&str; 2] = [".NET 8", "Mono"];
 const THREADS: [usize; 2] = [1, 2];
+const DEFAULT: &str = "default";
+/// `--exact`
+const NOTHING_COUNTED: (&str, &str) = ("ILINST_COUNT_BELOW", "0");
 /// The modes: their names and environment variables.
-const MODES: [(&str, &[(&str, &str)]); 5] = [
-    ("exact", &[]),
-    ("exact, tsc", &[("ILINST_CLOCK", "tsc")]),
+const MODES: [(&str, &[(&str, &str)]); 7] = [
+    (DEFAULT, &[]),
+    ("exact", &[NOTHING_COUNTED]),
+    ("exact, stopwatch", &[NOTHING_COUNTED, ("ILINST_CLOCK", "stopwatch")]),
+    ("allocations", &[("ILINST_ALLOCATIONS", "1")]),
     ("sampled", &[("ILINST_MODE", "sampled")]),
     ("count", &[("ILINST_MODE", "count")]),
     ("trace", &[("ILINST_MODE", "trace")]),
@@ -36,9 +41,8 @@ const WOVEN: [(&str, &[&str], usize); 5] = [
     ("capture args,return", &["--capture=args,return"], 2),
 ];
 /// The variants of `ilinst run --live` on .NET 8.
-const LIVE: [Live; 7] = [
+const LIVE: [Live; 6] = [
     Live { name: "live", options: &[], settings: &[], goal: Some((2, 15.0)) },
-    Live { name: "live, tsc", options: &[], settings: &[("ILINST_CLOCK", "tsc")], goal: None },
     Live { name: "live, count", options: &[], settings: &[("ILINST_MODE", "count")], goal: Some((0, 5.0)) },
     Live { name: "live, --hooks", options: &["--hooks"], settings: &[], goal: Some((2, 15.0)) },
     Live { name: "live, --hooks, filtered out", options: &["--hooks", "--exclude=*"], settings: &[], goal: None },
@@ -58,8 +62,8 @@ const LIVE: [Live; 7] = [
 const PEERS: [&str; 4] = ["clock twice", "MethodTimer's shape", "Interlocked counter", "unlistened ActivitySource"];
 const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "100000"];
 /// Limits of the goals: ns of CPU time, factors, percent.
-const MAX_OVER_CLOCK: [(&str, f64); 2] = [("exact", 8.0), ("trace", 12.0)];
-const MAX_NS: [(&str, f64); 3] = [("exact, tsc", 36.0), ("sampled", 9.0), ("count", 3.0)];
+const MAX_OVER_CLOCK: [(&str, f64); 2] = [("exact, stopwatch", 8.0), ("trace", 12.0)];
+const MAX_NS: [(&str, f64); 3] = [("exact", 36.0), ("sampled", 9.0), ("count", 3.0)];
 const MAX_FAN_OUT_TIMES: f64 = 1.3;
 const MAX_ASYNC_NS: [f64; 2] = [250.0, 500.0];
 const MIN_DEPTH_PERCENT: [f64; 2] = [80.0, 50.0];
@@ -296,13 +300,13 @@ fn once(costs: &Costs, runtime: usize) -> Vec<Goal> {
         let what = format!("any number of callees: {MAX_FAN_OUT_TIMES} times one callee's cost");
         add(what, format!("{:.2} times, with {}", most.0, most.1), most.0 <= MAX_FAN_OUT_TIMES);
     }
-    let exact = |what: &str| Some(costs.added(runtime, "exact", 1, what)?.median);
+    let default = |what: &str| Some(costs.added(runtime, DEFAULT, 1, what)?.median);
     for body in ["synchronous", "suspended"] {
-        let Some(added) = exact(body) else { continue };
+        let Some(added) = default(body) else { continue };
         let what = format!("an async call, {body}: {} ns", MAX_ASYNC_NS[runtime]);
         add(what, format!("{added:.0} ns"), added <= MAX_ASYNC_NS[runtime]);
     }
-    if let (Some(bytes), Some(plain)) = (costs.spread(runtime, "exact", 1, "bytes"), costs.spread(runtime, UNWOVEN, 1, "bytes")) {
+    if let (Some(bytes), Some(plain)) = (costs.spread(runtime, DEFAULT, 1, "bytes"), costs.spread(runtime, UNWOVEN, 1, "bytes")) {
         let percent = plain.median * 100.0 / bytes.median;
         let what = format!("depth of recursion: {} % of unwoven", MIN_DEPTH_PERCENT[runtime]);
         let measured = format!("{percent:.0} % ({:.0} bytes a call, {:.0} unwoven)", bytes.median, plain.median);
@@ -342,11 +346,11 @@ fn render(machine: &machine::Machine, costs: &Costs, rounds: usize) -> String {
     }
     text.push_str("\n## Async calls, in ns over the unwoven program's\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
     for body in ["synchronous", "suspended", "ten awaits"] {
-        line(&mut text, body, |runtime| costs.added(runtime, "exact", 1, body));
+        line(&mut text, body, |runtime| costs.added(runtime, DEFAULT, 1, body));
     }
     text.push_str("\n## Stack, in bytes a call\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
     line(&mut text, "unwoven", |runtime| costs.spread(runtime, UNWOVEN, 1, "bytes"));
-    line(&mut text, "woven", |runtime| costs.spread(runtime, "exact", 1, "bytes"));
+    line(&mut text, "woven", |runtime| costs.spread(runtime, DEFAULT, 1, "bytes"));
     text
 }
 
@@ -358,6 +362,8 @@ in brackets the least and the most.
 
 - **empty** does nothing and is not inlined; **fib** is the usual recursion. What a call costs is the woven program's figure
   less the unwoven one's median: so it is a pair of probes, with the try block, and with inlining that does not happen.
+- *default* times a call by the processor's counter, and only counts calls that take less time than their probes. *exact* is
+  `--exact`, which times each call; *stopwatch* reads the clock of Stopwatch. *allocations* also reads the thread's bytes.
 - *clock twice* is two reads of Stopwatch, the least that exact times can cost; *MethodTimer's shape* a Stopwatch object that is
   stopped in a finally block and told to a method that does nothing; the others are a method that increments a counter, and
   one that asks an ActivitySource that nobody listens to for an activity. These have no tree, or no time.

@@ -150,6 +150,7 @@ pub(super) struct Memory {
     pub(super) searching: RefCell<Vec<Searching>>,
     /// Callees of nodes with many callees.
     pub(super) index: RefCell<HashMap<(usize, u64), Own<Node>, RandomState>>,
+    pub(super) compiling: Compiling,
 }
 
 /// A call on a path without a node.
@@ -179,6 +180,14 @@ pub(super) struct Skipped {
 pub(super) struct Searching {
     pub(super) node: Own<Node>,
     pub(super) frame: usize,
+}
+
+/// The compilations under way on a thread. One may start another.
+#[derive(Default)]
+pub(super) struct Compiling {
+    pub(super) depth: Cell<u32>,
+    /// The time when the outermost one began.
+    pub(super) since: Cell<i64>,
 }
 
 /// Checks that fields lie at the offsets of the format.

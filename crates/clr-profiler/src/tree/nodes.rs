@@ -14,7 +14,7 @@ use profile_format::{
     statistics::SIZE as STATISTICS,
 };
 
-use super::layout::{Memory, Node, OVERFLOW, Own, ROOT, Statistics, Tree, add};
+use super::layout::{Compiling, Memory, Node, OVERFLOW, Own, ROOT, Statistics, Tree, add};
 use crate::{
     file::{self, Chunk, ChunkKind},
     process::clock,
@@ -187,6 +187,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> Option<Own<Tree>> {
             skipped: RefCell::default(),
             searching: RefCell::default(),
             index: RefCell::new(HashMap::default()),
+            compiling: Compiling::default(),
         }));
         let tree: *mut Tree = chunk.byte_add(CHUNK_HEADER).cast();
         tree.write(Tree {

@@ -21,12 +21,6 @@ impl Opts {
             );
             return Err(Failure::usage(text).into());
         }
-        let is_mono = Path::new(command.get_program()).file_stem().is_some_and(|stem| stem.to_string_lossy().starts_with("mono"));
-        if is_mono && self.sample.sampling().is_some() {
-            let text =
-                "--sample needs .NET Core 3.1 or later: Mono has no such profiling API. Use probes: `ilinst run -- mono app.exe`";
-            return Err(Failure::usage(text).into());
-        }
         let folder = match &program {
             Some(program) => fs::canonicalize(program.folder()).unwrap_or_else(|_| program.folder()),
             None => env::current_dir()?,
@@ -37,7 +31,12 @@ impl Opts {
         profiles.tell(&mut command);
         self.measuring.tell(&mut command);
         let named = program.and_then(|program| fs::canonicalize(program.assembly).ok());
-        profiler.environment(&weaving.options, &recording, status.path(), named.as_deref()).give(&mut command);
+        let mut environment = profiler.environment(&weaving.options, &recording, status.path(), named.as_deref());
+        #[cfg(target_os = "linux")]
+        if self.sample.sampling().is_some() {
+            profiler.sample_mono(&mut environment, status.path())?;
+        }
+        environment.give(&mut command);
         if let Some(started) = &self.started {
             started.tell(&mut command);
         }

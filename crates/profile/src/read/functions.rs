@@ -4,8 +4,21 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use names::MethodId;
+use profile_format::node;
 
-use crate::{file::Names, model::Function, statistics::Statistics};
+use crate::{
+    file::Names,
+    model::{Function, MethodName},
+    statistics::Statistics,
+};
+
+/// The id of the JIT compiler's time.
+const JIT: MethodId = MethodId(node::JIT_ID as u64);
+
+/// Returns the name of the JIT compiler's time in trees and tables. It has no type, like a native function.
+fn jit_name() -> MethodName {
+    MethodName { type_name: String::new(), method: "(JIT compilation)".to_owned() }
+}
 
 /// The functions found so far.
 pub(super) struct Functions<'n> {
@@ -24,7 +37,8 @@ impl<'n> Functions<'n> {
 
     pub(super) fn index_of(&mut self, method_id: u64) -> usize {
         *self.by_id.entry(method_id).or_insert_with(|| {
-            let (id, name) = (MethodId(method_id), self.names.methods.get(&method_id).cloned());
+            let id = MethodId(method_id);
+            let name = if id == JIT { Some(jit_name()) } else { self.names.methods.get(&method_id).cloned() };
             let module = self.modules.get(&id.module_key()).copied();
             self.list.push(Function { method_id: id, name, source: None, module });
             self.list.len() - 1

@@ -70,7 +70,7 @@ columns! {
     /// Waiting time with callees.
     Waiting = "waiting", "waiting ms", 10, |row| Cell::Time(row.waiting_ms);
     /// Running and waiting time per call.
-    Average = "average", "average", 8, |row| own(row, Cell::Short(row.average_ms));
+    Average = "average", "average", 8, |row| if row.calls == 0 { Cell::None } else { own(row, Cell::Short(row.average_ms)) };
     /// Time of the shortest call after the first.
     Min = "min", "min", 8, |row| short(row.min_ms);
     /// Median time of a call.
