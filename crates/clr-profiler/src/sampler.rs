@@ -5,6 +5,7 @@
 //! clock (event, threads) -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
 //! ```
 
+mod call;
 mod code;
 mod handler;
 mod ids;
@@ -266,8 +267,8 @@ impl Session {
     fn record(&mut self, place: usize, thread: &signal::Thread, sample: &Sample) {
         self.frames.clear();
         for (index, address) in sample.addresses.iter().enumerate() {
-            // A return address may lie behind the last instruction of the caller.
-            let found = self.names.at(if index == 0 { *address } else { address.saturating_sub(1) });
+            let found = if index == 0 { Some(self.names.at(*address)) } else { self.names.caller_at(*address) };
+            let Some(found) = found else { continue };
             if !(found.is_library && self.frames.last() == Some(&found.method_id)) {
                 self.frames.push(found.method_id);
             }
@@ -277,7 +278,7 @@ impl Session {
                 && sample.addresses.get(1) != Some(&caller)
                 && self.names.maps().at(caller).is_some_and(|mapping| mapping.is_executable)
             {
-                self.frames.push(self.names.at(caller - 1).method_id);
+                self.frames.extend(self.names.caller_at(caller).map(|caller| caller.method_id));
             }
         }
         if sample.addresses.is_empty() {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    call,
     handler::signal::read_memory,
     ids::{DYNAMIC, Ids, KERNEL, Place, RUNTIME},
     maps::Maps,
@@ -115,8 +116,8 @@ impl Compiled {
 pub(super) struct Names {
     runtime: Runtime,
     maps: Maps,
-    /// Answers so far.
-    places: HashMap<usize, Place>,
+    /// Answers so far; `None` for numbers that are no return addresses.
+    places: HashMap<usize, Option<Place>>,
     pub(super) ids: Ids,
 }
 
@@ -177,12 +178,27 @@ impl Names {
         });
     }
 
-    /// Finds the function at an address of an instruction.
+    /// Finds the function at the address of an interrupted instruction.
     pub(super) fn at(&mut self, address: usize) -> Place {
-        if let Some(known) = self.places.get(&address) {
+        if let Some(Some(known)) = self.places.get(&address) {
             return known.clone();
         }
         let place = self.find(address);
+        self.places.insert(address, Some(place.clone()));
+        place
+    }
+
+    /// Finds the function that a return address leads back to. `None` if no call is in front of the address: a stack has other pointers
+    /// to code, also to methods that never ran. The runtime crashes when it is asked about a precompiled method that never ran.
+    pub(super) fn caller_at(&mut self, return_address: usize) -> Option<Place> {
+        // The address may lie behind the last instruction of the caller.
+        let address = return_address.checked_sub(1)?;
+        if let Some(known) = self.places.get(&address) {
+            return known.clone();
+        }
+        let mut code = [0; call::LONGEST];
+        let is_read = read_memory(return_address.saturating_sub(code.len()), &mut code);
+        let place = (is_read && call::ends_with_call(&code)).then(|| self.find(address));
         self.places.insert(address, place.clone());
         place
     }
