@@ -1,8 +1,9 @@
 //! How often each line of the source ran: the counters of sequence points, by source file and method.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use indexmap::{Equivalent, IndexMap};
+use names::{CountedPoint, LineDocument, LineTable, TableMethod};
 
 /// The lines of one source file, with how often each sequence point ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +97,37 @@ impl Point {
     fn position(&self) -> Position {
         (self.start_line, self.start_column, self.end_line, self.end_column)
     }
+}
+
+/// The source files of a table, with the count of each counter. `None` if a counter has none, or a method has no file.
+pub fn of_table(table: LineTable, count: impl Fn(u32) -> Option<u64>) -> Option<Vec<SourceFile>> {
+    let document = |LineDocument { path, hash }: LineDocument| {
+        let hash = hash.map(|(algorithm, bytes)| SourceHash { algorithm: algorithm.into(), bytes });
+        SourceFile { path, hash, methods: Vec::new() }
+    };
+    let mut files: Vec<SourceFile> = table.documents.into_iter().map(document).collect();
+    for TableMethod { assembly, type_name, name, document, points } in table.methods {
+        let point = |CountedPoint { counter, start, end }: CountedPoint| {
+            let count = count(counter)?;
+            Some(Point { start_line: start.0, start_column: start.1, end_line: end.0, end_column: end.1, count })
+        };
+        let points = points.into_iter().map(point).collect::<Option<_>>()?;
+        files.get_mut(document)?.methods.push(LineMethod { assembly, type_name, name, points });
+    }
+    Some(files)
+}
+
+/// Keeps the methods of assemblies that have none in the same file of a profile.
+pub fn missing_in(profile: &[SourceFile], mut files: Vec<SourceFile>) -> Vec<SourceFile> {
+    let known: HashSet<(&str, &str)> = profile
+        .iter()
+        .flat_map(|file| file.methods.iter().map(|method| (file.path.as_str(), method.assembly.as_str())))
+        .collect();
+    for SourceFile { path, methods, .. } in &mut files {
+        methods.retain(|method| !known.contains(&(path.as_str(), method.assembly.as_str())));
+    }
+    files.retain(|file| !file.methods.is_empty());
+    files
 }
 
 /// Adds the lines of several profiles, or of several parts of a profile.
