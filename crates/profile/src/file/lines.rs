@@ -84,8 +84,15 @@ pub(crate) fn write_lines(out: &mut impl Write, files: &[SourceFile]) -> io::Res
 
 #[cfg(test)]
 mod tests {
+    use profile_format::{HeaderFlags, header::FLAGS_AT};
+
     use super::*;
-    use crate::lines::HashAlgorithm;
+    use crate::{
+        file::{cursor::u32_at, packing::unpacked},
+        lines::HashAlgorithm,
+        merge::Merge,
+        model::Profile,
+    };
 
     const OFFSET: usize = 0x1_0000;
 
@@ -124,6 +131,26 @@ mod tests {
         let mut nothing = Vec::new();
         write_lines(&mut nothing, &[]).expect("memory has room");
         assert!(nothing.is_empty());
+    }
+
+    /// Lines are added to a file, packed or not, and to one that is cut off they are not.
+    #[test]
+    fn lines_are_added_at_the_end_of_a_file() {
+        let mut plain = Vec::new();
+        Merge::default().write(&mut plain).expect("memory has room");
+        let (header, chunks) = plain.split_at(BLOCK);
+        let mut packed = header.to_vec();
+        let flags = u32_at(header, FLAGS_AT) | HeaderFlags::PACKED.bits();
+        put_u32(&mut packed, FLAGS_AT, flags);
+        packed.extend(pack(chunks));
+        for profile in [plain.clone(), packed] {
+            let (end, bytes) = added_lines(&profile, &files()).expect("it is a profile").expect("it is whole");
+            let all = [&profile[..end], &bytes].concat();
+            let read = Profile::parse(&unpacked(&all).expect("it is a profile")).expect("it is a profile");
+            assert_eq!((read.lines, read.damage), (files(), None));
+        }
+        assert_eq!(added_lines(&plain[..plain.len() - 1], &files()), Ok(None));
+        assert!(added_lines(&[], &files()).is_err());
     }
 
     /// The program may be killed before it fills a chunk.

@@ -92,8 +92,8 @@ impl fmt::Display for LinesTrouble {
         f.write_str(match self {
             Self::NoPdb => "they need its portable PDB, embedded or beside it (-p:DebugType=portable makes one)",
             Self::NoPlace => {
-                "its metadata has no place for counters, as an obfuscator, `Edit and Continue` or a damaged table leaves it; \
-                 instrument the compiler's output"
+                "its metadata has no place for counters, as in the core library, and in obfuscated or damaged files; instrument \
+                 the compiler's output"
             }
         })
     }
