@@ -219,7 +219,8 @@ fn trimming_with_warnings_as_errors_succeeds() {
         let most = |name: &str| {
             methods().filter(|method| method.name == name).flat_map(|method| &method.points).map(|point| point.count).max()
         };
-        assert_eq!((most("Step"), most("Steps")), (Some(9), Some(1)), "{folder}");
+        // The condition of the loop in `Steps` is met nine times, and then not.
+        assert_eq!((most("Step"), most("Steps")), (Some(9), Some(10)), "{folder}");
     }
     // Lines are those of the file that was instrumented, which the build keeps: of the first statement, behind the brace.
     let folder = dotnet.folder.join("app/obj/Release/net10.0/linux-x64/ilinst");
