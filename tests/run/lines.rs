@@ -220,7 +220,7 @@ fn only_counters_are_added() {
     }
 }
 
-/// What `ilinst report` prints and complains of.
+/// The output of `ilinst report`, and its complaints.
 fn report(folder: &Path, arguments: &[&str]) -> (String, String) {
     let output = ilinst().current_dir(folder).args(["report", "runs"]).args(arguments).output().expect("it starts");
     let (text, errors, code) = said(&output);

@@ -150,7 +150,7 @@ struct FileSum {
     methods: IndexMap<MethodKey<String>, Vec<Point>>,
 }
 
-/// What tells methods apart, as its own text or as that of another.
+/// The names and the first point of a method, by which methods are the same.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct MethodKey<S> {
     first: Option<Position>,
