@@ -1,9 +1,9 @@
 //! `dotnet test -p:Ilinst=true -p:IlinstLines=true`: one file of coverage for all test projects of a solution.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use regex::Regex;
-use tests::packages::VERSION;
+use tests::{ilinst, packages::VERSION, said};
 
 use crate::dotnet::Dotnet;
 
@@ -104,6 +104,22 @@ fn tests_that_are_programs_write_one_file() {
         assert_eq!(counts(&xml, "Unused/Unused.cs"), BTreeMap::from([(5, 0), (6, 0), (7, 0)]), "{xml}");
         fs::remove_file(&file).expect("it is there");
     }
+
+    // Without the switch the package instruments nothing, and `ilinst run` does.
+    let ilinst = |words: &[&str]| {
+        let mut command = dotnet.command_of(Path::new(ilinst().get_program()));
+        command.env("ILINST_CACHE", dotnet.folder.join("cache")).args(words);
+        command
+    };
+    let mut tested = ilinst(&["run", "--lines", "--mode", "none", "--keep=kept", "--no-report", "--"]);
+    tested.arg(dotnet.command().get_program()).args(["test", "--solution", "Shop.slnx"]);
+    let (text, errors, code) = said(&tested.output().expect("it starts"));
+    assert_eq!(code, Some(2), "{text}{errors}");
+    let written = ilinst(&["export", "kept", "-o", "kept.cobertura.xml", "-q"]).output().expect("it starts");
+    assert_eq!(said(&written), (String::new(), String::new(), Some(0)));
+    let xml = fs::read_to_string(dotnet.folder.join("kept.cobertura.xml")).expect("it is written");
+    assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
+    assert_eq!(counts(&xml, "Unused/Unused.cs"), BTreeMap::from([(5, 0), (6, 0), (7, 0)]), "{xml}");
 }
 
 #[test]

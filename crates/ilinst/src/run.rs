@@ -183,6 +183,7 @@ impl Opts {
         let process = running.id();
         let status = running.wait();
         if weaving.options.weave.counts_lines()
+            && !self.is_for_tests()
             && let Some(profile) = profiles.of_process(process)
             && let Err(failure) = not_loaded::add_to(&profile, place.folder().unwrap_or(&folder))
         {
@@ -338,13 +339,9 @@ enum Place {
 }
 
 impl Place {
-    /// The folder, if it is a copy.
+    /// The folder, if it is a copy that stays.
     fn folder(&self) -> Option<&Path> {
-        match self {
-            Self::Home(_) => None,
-            Self::Copy(entry) => Some(&entry.folder),
-            Self::Beside(folder) => folder.as_deref(),
-        }
+        if let Self::Copy(entry) = self { Some(&entry.folder) } else { None }
     }
 
     /// Puts back what was woven in place; gives what the program has written into the copy.

@@ -195,11 +195,6 @@ impl LineSum {
         }
     }
 
-    /// Whether nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
-
     /// The sums: files by path, methods by their first point.
     pub fn files(&self) -> Vec<SourceFile> {
         let file = |(path, FileSum { hash, methods }): (&String, &FileSum)| {
