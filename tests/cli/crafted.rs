@@ -8,7 +8,7 @@ use ecma335::{
     image::Directory,
     schema::{Blob, Field, Implementation, ManifestResource, TypeDef, TypeDefOrRef},
 };
-use tests::{ilinst, said, sample, scratch};
+use tests::{ilinst, said, sample, scratch, set_cell};
 
 /// The bytes of the largest #US heap whose literals all have tokens.
 const MOST_USER_STRINGS: usize = 1 << 24;
@@ -147,4 +147,22 @@ fn an_assembly_that_passes_a_limit_does_not_keep_others_from_being_instrumented(
     let (_, errors, code) = instrument(&input.join("full.exe"), &folder.join("named.exe"));
     assert!(code == Some(3) && errors.contains("ILI0012") && errors.contains("#US heap"), "{errors}");
     assert!(!folder.join("named.exe").exists());
+}
+
+/// A list of members that begins behind the end of its table leaves no place for the type that holds the counters.
+#[test]
+fn lines_that_cannot_be_counted_are_reported() {
+    let folder = scratch("cli-no-place");
+    let original = sample("orders").join("orders.exe");
+    let bytes = fs::read(&original).expect("the sample is there");
+    let image = Image::parse(&bytes).expect("it is an assembly");
+    let metadata = Metadata::parse(image.metadata().expect("it is managed")).expect("it can be read");
+    let [types, fields] = [Table::TypeDef, Table::Field].map(|table| metadata.tables.count(table));
+    let crafted = folder.join("orders.exe");
+    fs::write(&crafted, set_cell(&bytes, Table::TypeDef, types, "field_list", fields + 2)).expect("it can be written");
+    fs::copy(original.with_extension("pdb"), crafted.with_extension("pdb")).expect("the sample is there");
+    let output = ilinst().arg("instrument").arg(&crafted).arg("-o").arg(folder.join("out/")).arg("--lines").output();
+    let (text, errors, code) = said(&output.expect("ilinst runs"));
+    let note = "note ILI0035: its lines are not counted: its metadata has no place for counters";
+    assert!(code == Some(0) && text.contains(note), "{text}{errors}");
 }

@@ -36,7 +36,8 @@ fn sources_are_coloured_by_their_counts() {
         file("/shop/src/Order.cs", &[(4, 2, 1234), (5, 3, 1234), (5, 14, 0), (6, 3, 7), (7, 2, 0)]),
     ];
     let page = scratch("html-lines").join("report.html");
-    let sources = Sources { folder: "/shop/".into(), texts: vec![None, Some(ORDER.into())] };
+    let links = vec![Some("https://example.org/Long.cs".into()), None];
+    let sources = Sources { folder: "/shop/".into(), texts: vec![None, Some(ORDER.into())], links };
     let written = Page::report(&profile, &[]).with_lines(&profile, &sources);
     written.write(&mut File::create(&page).expect("it can be made")).expect("it can be written");
     let Some(browser) = Browser::start("lines", 1200, 800) else { return };
@@ -53,6 +54,7 @@ fn sources_are_coloured_by_their_counts() {
     assert_eq!(shown.browser.eval(rows), expected);
     // A file without a text has its counts; only the rows that are seen are drawn.
     assert!(shown.text(".source .head .text, .source .head > :nth-child(3)").contains("was not found"));
+    assert_eq!(shown.browser.eval("document.querySelector('.source .head a').href"), "https://example.org/Long.cs");
     let drawn = shown.browser.eval("document.querySelectorAll('.source .rows .row').length");
     assert!(drawn.as_u64().is_some_and(|drawn| drawn > 10 && drawn < 200), "{drawn}");
 

@@ -1,9 +1,9 @@
 //! `dotnet test -p:Ilinst=true -p:IlinstLines=true`: one file of coverage for all test projects of a solution.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use regex::Regex;
-use tests::packages::VERSION;
+use tests::{ilinst, packages::VERSION, said};
 
 use crate::dotnet::Dotnet;
 
@@ -29,6 +29,15 @@ const LIBRARY: &str = "namespace Shop
         {
             return price;
         }
+    }
+}
+";
+const UNUSED: &str = "public static class Unused
+{
+    public static int Twice(int number)
+
+    {
+        return number * 2;
     }
 }
 ";
@@ -58,15 +67,73 @@ fn counts(xml: &str, file: &str) -> BTreeMap<u32, u32> {
     line.captures_iter(lines).map(|found| (found[1].parse().expect("a number"), found[2].parse().expect("a number"))).collect()
 }
 
+/// The SDK runs no target of a build after such tests.
+#[test]
+#[ignore = "needs .NET 10"]
+fn tests_that_are_programs_write_one_file() {
+    let Some(dotnet) = Dotnet::newer("platform coverage") else { return };
+    dotnet.write("global.json", r#"{ "test": { "runner": "Microsoft.Testing.Platform" } }"#);
+    dotnet.write("Shop/Shop.csproj", &project(""));
+    dotnet.write("Shop/Prices.cs", LIBRARY);
+    dotnet.write("Unused/Unused.csproj", &project(""));
+    dotnet.write("Unused/Unused.cs", UNUSED);
+    let packages = r#"<PackageReference Include="xunit.v3" Version="4.0.2" />
+<ProjectReference Include="../Shop/Shop.csproj" /><ProjectReference Include="../Unused/Unused.csproj" />"#;
+    let project = project(packages).replace("</PropertyGroup>", "<OutputType>Exe</OutputType></PropertyGroup>");
+    for (name, calls) in [
+        ("Net", "Assert.Equal(80, Prices.Net(100));"),
+        ("Tax", "Assert.Equal(20, Prices.Tax(100)); Assert.Equal(0, Prices.Tax(-1));"),
+    ] {
+        dotnet.write(&format!("{name}.Tests/{name}.Tests.csproj"), &project);
+        dotnet.write(&format!("{name}.Tests/{name}Tests.cs"), &tests(&format!("{name}Tests"), calls));
+    }
+    dotnet.write(
+        "Shop.slnx",
+        r#"<Solution>
+<Project Path="Shop/Shop.csproj" /><Project Path="Net.Tests/Net.Tests.csproj" /><Project Path="Tax.Tests/Tax.Tests.csproj" />
+</Solution>"#,
+    );
+    let words = ["test", "--solution", "Shop.slnx", "-p:Ilinst=true", "-p:IlinstLines=true"];
+    let file = dotnet.folder.join("TestResults/coverage.cobertura.xml");
+    for (calls, code, succeeded) in [("Assert.Equal(80, Prices.Net(100));", 0, 2), ("Assert.Equal(1, Prices.Net(100));", 2, 1)] {
+        dotnet.write("Net.Tests/NetTests.cs", &tests("NetTests", calls));
+        let (said, ended) = dotnet.try_run(&words);
+        assert!(ended == Some(code) && said.contains(&format!("succeeded: {succeeded}")), "{ended:?} {said}");
+        let xml = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
+        assert_eq!(counts(&xml, "Unused/Unused.cs"), BTreeMap::from([(5, 0), (6, 0), (7, 0)]), "{xml}");
+        fs::remove_file(&file).expect("it is there");
+    }
+
+    // Without the switch the package instruments nothing, and `ilinst run` does.
+    let ilinst = |words: &[&str]| {
+        let mut command = dotnet.command_of(Path::new(ilinst().get_program()));
+        command.env("ILINST_CACHE", dotnet.folder.join("cache")).args(words);
+        command
+    };
+    let mut tested = ilinst(&["run", "--lines", "--mode", "none", "--keep=kept", "--no-report", "--"]);
+    tested.arg(dotnet.command().get_program()).args(["test", "--solution", "Shop.slnx"]);
+    let (text, errors, code) = said(&tested.output().expect("it starts"));
+    assert_eq!(code, Some(2), "{text}{errors}");
+    let written = ilinst(&["export", "kept", "-o", "kept.cobertura.xml", "-q"]).output().expect("it starts");
+    assert_eq!(said(&written), (String::new(), String::new(), Some(0)));
+    let xml = fs::read_to_string(dotnet.folder.join("kept.cobertura.xml")).expect("it is written");
+    assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
+    assert_eq!(counts(&xml, "Unused/Unused.cs"), BTreeMap::from([(5, 0), (6, 0), (7, 0)]), "{xml}");
+}
+
 #[test]
 #[ignore = "needs .NET 10"]
 fn the_tests_of_a_solution_write_one_file() {
     let Some(dotnet) = Dotnet::newer("it's coverage") else { return };
     let packages = r#"<PackageReference Include="Microsoft.NET.Test.Sdk" Version="18.11.0" />
 <PackageReference Include="xunit" Version="2.9.3" /><PackageReference Include="xunit.runner.visualstudio" Version="3.1.5" />
-<ProjectReference Include="../Shop/Shop.csproj" />"#;
+<ProjectReference Include="../Shop/Shop.csproj" /><ProjectReference Include="../Unused/Unused.csproj" />"#;
     dotnet.write("Shop/Shop.csproj", &project(""));
     dotnet.write("Shop/Prices.cs", LIBRARY);
+    // No test loads this assembly.
+    dotnet.write("Unused/Unused.csproj", &project(""));
+    dotnet.write("Unused/Unused.cs", UNUSED);
     for (name, calls) in [
         ("Net", "Assert.Equal(80, Prices.Net(100));"),
         ("Tax", "Assert.Equal(20, Prices.Tax(100)); Assert.Equal(0, Prices.Tax(-1));"),
@@ -87,6 +154,7 @@ fn the_tests_of_a_solution_write_one_file() {
         assert!(said.contains("coverage.cobertura.xml"), "{said}");
         let xml = fs::read_to_string(&file).expect("it is written");
         assert_eq!(counts(&xml, "Shop/Prices.cs"), BTreeMap::from(RUNS), "{xml}");
+        assert_eq!(counts(&xml, "Unused/Unused.cs"), BTreeMap::from([(5, 0), (6, 0), (7, 0)]), "{xml}");
         assert!(counts(&xml, "Net.Tests/NetTests.cs").values().all(|count| *count == 1), "{xml}");
     }
     // Tests that fail have run lines too.

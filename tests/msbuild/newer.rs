@@ -188,7 +188,16 @@ fn trimming_with_warnings_as_errors_succeeds() {
     dotnet.write("app/app.csproj", &project("Exe", &format!("{}{}{define}", ilinst(), library)));
     dotnet.write("app/Program.cs", KINDS);
     dotnet.run(&["pack", "lib", "-p:Ilinst=true", "-o", "feed"]);
-    let common = ["publish", "app", "-p:Ilinst=true", "-r", "linux-x64", "-warnaserror", "-p:TrimmerSingleWarn=false"];
+    let common = [
+        "publish",
+        "app",
+        "-p:Ilinst=true",
+        "-p:IlinstLines=true",
+        "-r",
+        "linux-x64",
+        "-warnaserror",
+        "-p:TrimmerSingleWarn=false",
+    ];
     for (folder, runtime, options) in [
         (
             "trimmed",
@@ -204,6 +213,14 @@ fn trimming_with_warnings_as_errors_succeeds() {
         }
         dotnet.run(&[&common[..], options, &["-o", folder]].concat());
         names_are_right(&dotnet, folder, runtime);
+        let profile = fs::read(dotnet.folder.join("run.ilprof")).expect("it is there");
+        let profile = profile::Profile::parse(&profile::unpacked(&profile).expect("it is one")).expect("it is one");
+        let methods = || profile.lines.iter().flat_map(|file| &file.methods);
+        let most = |name: &str| {
+            methods().filter(|method| method.name == name).flat_map(|method| &method.points).map(|point| point.count).max()
+        };
+        // The condition of the loop in `Steps` is met nine times, and then not.
+        assert_eq!((most("Step"), most("Steps")), (Some(9), Some(10)), "{folder}");
     }
     // Lines are those of the file that was instrumented, which the build keeps: of the first statement, behind the brace.
     let folder = dotnet.folder.join("app/obj/Release/net10.0/linux-x64/ilinst");

@@ -249,6 +249,58 @@ fn genhtml_shows_the_same_numbers() {
     }
 }
 
+/// The editor extension Coverage Gutters reads both formats by packages of npm.
+#[cfg(feature = "full")]
+#[test]
+#[ignore = "needs .NET and Node"]
+fn the_readers_of_coverage_gutters_find_the_same_counts() {
+    const READ: &str = r#"
+        const [, files] = process.argv;
+        const [cobertura, lcov] = files.split(":");
+        const print = (kind) => (found) =>
+            found.forEach((file) => file.lines.details.forEach((line) => console.log(kind, file.file, line.line, line.hit)));
+        require("@cvrg-report/cobertura-json").parseFile(cobertura).then(print("cobertura"));
+        require("lcov-parse")(lcov, (error, found) => { if (error) throw error; print("lcov")(found); });
+    "#;
+    let Some(readers) = tests::require("ILINST_COVERAGE_GUTTERS") else { return };
+    let Some(counted) = Counted::run("gutters") else { return };
+    for file in ["coverage.cobertura.xml", "lcov.info"] {
+        assert_eq!(counted.ilinst(&["export", "runs", "-o", file, "-q"]).2, Some(0));
+    }
+    let mut node = Command::new("node");
+    node.current_dir(&counted.folder).env("NODE_PATH", readers.join("node_modules"));
+    let said = printed(node.args(["-e", READ, "coverage.cobertura.xml:lcov.info"]));
+    let expected = of_lcov(&text_of(&counted.folder.join("lcov.info")));
+    for (kind, file) in [("cobertura", "lines.cs"), ("lcov", text(&counted.source))] {
+        let lines = said.lines().filter_map(|line| line.strip_prefix(&format!("{kind} {file} "))?.split_once(' '));
+        let found: BTreeMap<u32, u64> =
+            lines.map(|(line, count)| (line.parse().expect("a number"), count.parse().expect("a number"))).collect();
+        assert_eq!(found, expected, "{kind}");
+        assert_counts(&found, &counted.stated(), 1);
+    }
+}
+
+/// GitLab takes the name of a file behind each of its `<source>` folders, 100 at most, for a path below the folder of the build, and
+/// shows the lines of a path that the repository has (docs.gitlab.com/ci/testing/code_coverage/cobertura). A file may have 10 MiB.
+#[test]
+#[ignore = "needs .NET"]
+fn gitlab_finds_each_source_file() {
+    let Some(counted) = Counted::run("gitlab") else { return };
+    assert_eq!(counted.ilinst(&["export", "runs", "-o", "coverage.cobertura.xml", "-q"]).2, Some(0));
+    let xml = text_of(&counted.folder.join("coverage.cobertura.xml"));
+    let all = |pattern: &str| -> Vec<String> {
+        Regex::new(pattern).expect("it is one").captures_iter(&xml).map(|found| found[1].to_owned()).collect()
+    };
+    let (sources, names) = (all("<source>([^<]*)</source>"), all("<class [^>]*filename=\"([^\"]*)\""));
+    assert!((1..=100).contains(&sources.len()) && !names.is_empty() && xml.len() < 10 << 20, "{sources:?} {names:?}");
+    for name in names {
+        let found = sources.iter().map(|source| Path::new(source).join(&name)).find(|path| path.is_file());
+        let path = found.unwrap_or_else(|| panic!("{name} in {sources:?}"));
+        let in_repository = path.strip_prefix(&counted.folder).expect("it is below the build's folder");
+        assert_eq!(in_repository, Path::new("src/lines.cs"));
+    }
+}
+
 #[test]
 #[ignore = "needs .NET"]
 fn profiles_that_are_named_twice_count_once() {

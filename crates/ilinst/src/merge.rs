@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::{
     arguments::limit_threads,
     failure::{Failure, printed},
-    output, profiles,
+    not_loaded, output, profiles,
     terminal::{Terminal, complain, print_json, progress_bar},
     text::{count, size},
 };
@@ -36,6 +36,10 @@ pub(crate) struct Opts {
     /// The profile to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    /// Add the lines of instrumented assemblies in this folder and below that no process loaded: they did not run
+    #[arg(long, value_name = "DIR")]
+    assemblies: Vec<PathBuf>,
 
     /// Leave out unreadable files, and report them
     #[arg(long)]
@@ -59,6 +63,8 @@ Examples:
   ilinst merge runs/ -o all.ilprof
   ilinst merge web-1.ilprof web-2.ilprof worker-*.ilprof -o service.ilprof
   ilinst report all.ilprof --tree
+  ilinst merge runs/ --assemblies bin/ -o coverage.ilprof
+                                  with lines of assemblies that were not loaded
 
 Equal call paths become one: times, calls, histograms and phases are added up. Threads with the same name become one. The \
 order of the inputs does not matter. Profiles of different modes are not merged. The merged profile has no events of \
@@ -69,7 +75,10 @@ impl Opts {
         limit_threads(self.threads)?;
         let paths = self.inputs()?;
         let bar = progress_bar(paths.len(), self.quiet);
-        let (merge, left_out) = self.merge(&paths, &bar)?;
+        let (mut merge, left_out) = self.merge(&paths, &bar)?;
+        for folder in &self.assemblies {
+            merge.add_lines(&not_loaded::lines_below(folder)?);
+        }
         bar.finish_and_clear();
         let written = {
             let inputs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();

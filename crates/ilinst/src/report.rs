@@ -30,6 +30,7 @@ use crate::{
     method_pattern::MethodPattern,
     output,
     profiles::{self, Naming},
+    sources::Places,
     terminal::{Terminal, complain, print_json},
     text::percent,
 };
@@ -241,7 +242,8 @@ impl Opts {
     fn print(&self, profile: &Profile, path: &Path) -> anyhow::Result<()> {
         let names = profile.display_names();
         let is_for_scripts = self.json || self.csv;
-        let wanted = match self.lines.wanted(profile, path, is_for_scripts)? {
+        let places = Places::new(profile, path, &self.shown.symbols, self.lines.source_root());
+        let wanted = match self.lines.wanted(&places, path, is_for_scripts)? {
             Some(lines) => lines,
             None => self.shown.wanted(profile, &names)?,
         };
@@ -300,7 +302,8 @@ impl ShownArgs {
             [] => Page::report(profile, phases),
             _ => Page::filtered(profile, phases, &Filter { text: patterns, is_meant: &is_meant }),
         };
-        let written = written.with_lines(profile, &for_page(profile, source_root));
+        let places = Places::new(profile, path, &self.symbols, source_root);
+        let written = written.with_lines(profile, &for_page(&places));
         output::write(page, &[path], |out| Ok(written.write(out)?))
     }
 

@@ -31,6 +31,7 @@ use crate::{
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
     instrument::{NOTHING_TO_WEAVE, why_nothing},
     measuring::MeasuringArgs,
+    not_loaded,
     sampling::SampleArgs,
     terminal::complain,
     text::count,
@@ -181,6 +182,13 @@ impl Opts {
         };
         let process = running.id();
         let status = running.wait();
+        if weaving.options.weave.counts_lines()
+            && !self.is_for_tests()
+            && let Some(profile) = profiles.of_process(process)
+            && let Err(failure) = not_loaded::add_to(&profile, place.folder().unwrap_or(&folder))
+        {
+            complain(&failure);
+        }
         // Whatever comes of the rest, it is put back.
         let is_reported = !self.is_for_tests();
         let seen = if is_reported { self.reporting.read(&profiles, process) } else { Ok(None) };
@@ -306,7 +314,7 @@ fn nothing_woven(program: &Path, files: &[FileReport]) -> Failure {
 const LOSSES: [fn(&Note) -> bool; 3] = [
     |note| matches!(note, Note::MdbLeftOut | Note::MdbStale),
     |note| matches!(note, Note::ReadyToRunRemoved),
-    |note| matches!(note, Note::NoLines),
+    |note| matches!(note, Note::NoLines(_)),
 ];
 
 /// Prints each of these notes once, with the first file that it concerns.
@@ -331,6 +339,11 @@ enum Place {
 }
 
 impl Place {
+    /// The folder, if it is a copy that stays.
+    fn folder(&self) -> Option<&Path> {
+        if let Self::Copy(entry) = self { Some(&entry.folder) } else { None }
+    }
+
     /// Puts back what was woven in place; gives what the program has written into the copy.
     fn leave(self) -> anyhow::Result<Vec<PathBuf>> {
         match self {
@@ -358,7 +371,7 @@ fn this_build() -> Vec<u8> {
 }
 
 /// Ends with a program's exit code, which Windows has more of than a byte.
-fn ended_with(code: i32) -> anyhow::Result<u8> {
+pub(crate) fn ended_with(code: i32) -> anyhow::Result<u8> {
     if let Ok(code) = u8::try_from(code) {
         return Ok(code);
     }

@@ -1,13 +1,22 @@
-//! Source files on the disk.
+//! Source files: on the disk, or else in the PDB.
+
+mod pdb;
 
 use std::{
+    cell::OnceCell,
     fs,
     path::{Path, PathBuf},
 };
 
-use profile::lines::{HashAlgorithm, SourceFile, SourceHash};
+use profile::{
+    Profile,
+    lines::{HashAlgorithm, SourceFile, SourceHash},
+};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
+
+use self::pdb::PdbSources;
+use crate::symbols;
 
 /// No source file is larger than this.
 const MAX_SOURCE: u64 = 1 << 26;
@@ -20,12 +29,49 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The source of a file, at its own path or under a root.
-    pub(crate) fn find(file: &SourceFile, root: Option<&Path>) -> Option<Self> {
-        let bytes = fs::read(place_of(&file.path, root)?).ok()?;
-        let is_same = file.hash.as_ref().and_then(|hash| is_hash_of(hash, &bytes));
-        let text = String::from_utf8_lossy(&bytes);
-        Some(Self { text: text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(), is_same })
+    fn new(file: &SourceFile, bytes: &[u8]) -> Self {
+        let is_same = file.hash.as_ref().and_then(|hash| is_hash_of(hash, bytes));
+        let text = String::from_utf8_lossy(bytes);
+        Self { text: text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(), is_same }
+    }
+}
+
+/// The places of a profile's source files.
+pub(crate) struct Places<'p> {
+    pub(crate) profile: &'p Profile,
+    /// The file of the profile.
+    path: &'p Path,
+    /// Further folders with instrumented assemblies.
+    symbols: &'p [PathBuf],
+    /// The folder of the sources, if they have moved.
+    root: Option<&'p Path>,
+    pdbs: OnceCell<Vec<PdbSources>>,
+}
+
+impl<'p> Places<'p> {
+    pub(crate) fn new(profile: &'p Profile, path: &'p Path, symbols: &'p [PathBuf], root: Option<&'p Path>) -> Self {
+        Self { profile, path, symbols, root, pdbs: OnceCell::new() }
+    }
+
+    /// The source of a file: on the disk, or else in a PDB. One that was compiled comes before one that has changed.
+    pub(crate) fn find(&self, file: &SourceFile) -> Option<Source> {
+        let is_same = |source: &Source| source.is_same != Some(false);
+        let on_disk = read(&file.path, self.root).map(|bytes| Source::new(file, &bytes));
+        let in_pdb = || self.pdbs().iter().find_map(|pdb| Some(Source::new(file, &pdb.text(&file.path)?)).filter(is_same));
+        if on_disk.as_ref().is_some_and(is_same) { on_disk } else { in_pdb().or(on_disk) }
+    }
+
+    /// Source Link's address of a file.
+    pub(crate) fn link(&self, file: &SourceFile) -> Option<String> {
+        self.pdbs().iter().find_map(|pdb| pdb.link(&file.path))
+    }
+
+    fn pdbs(&self) -> &[PdbSources] {
+        self.pdbs.get_or_init(|| {
+            let mut pdbs = Vec::new();
+            symbols::read_pdbs(self.profile, self.path, self.symbols, |pdb| pdbs.extend(PdbSources::read(pdb).ok()));
+            pdbs
+        })
     }
 }
 

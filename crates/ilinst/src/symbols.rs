@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -60,6 +60,23 @@ pub(crate) fn read_all(profile: &Profile, path: &Path, folders: &[PathBuf], mut 
     for module in &profile.modules {
         let is_read = |file: &PathBuf| with_symbols(file, module.key, &mut read).is_some();
         let _ = candidates(module, &places).iter().any(is_read);
+    }
+}
+
+/// Reads the PDB of each instrumented assembly that is found as names are.
+pub(crate) fn read_pdbs(profile: &Profile, path: &Path, folders: &[PathBuf], mut read: impl FnMut(&[u8])) {
+    let places = places(profile, path, folders);
+    let mut seen = BTreeSet::new();
+    for module in &profile.modules {
+        let files = candidates(module, &places).into_iter();
+        let mut found = files.filter(|file| Input::open(file).is_ok_and(|assembly| module_keys(&assembly).contains(&module.key)));
+        seen.extend(found.next());
+    }
+    seen.extend(woven_files(&places));
+    for file in seen {
+        let Ok(assembly) = Input::open(&file) else { continue };
+        let beside = pdb_beside(&file, &assembly);
+        pdb_of(&assembly, beside.as_deref()).iter().for_each(|pdb| read(pdb));
     }
 }
 

@@ -151,17 +151,20 @@ impl Session {
     pub fn copy(&self, folder: &Path) -> instrument::Result<PathBuf> {
         copy_of_session(self.folder.path(), folder, std::process::id())
     }
+
+    /// The instrumented copies of the session.
+    pub fn copies(&self) -> Vec<PathBuf> {
+        let noted = fs::read_dir(self.folder.path().join(COPIES)).into_iter().flatten().flatten();
+        let copy = |noted: fs::DirEntry| serde_json::from_slice::<OsString>(&fs::read(noted.path()).ok()?).ok();
+        noted.filter_map(copy).map(PathBuf::from).collect()
+    }
 }
 
 impl Drop for Session {
     /// Removes the instrumented copies of the session.
     fn drop(&mut self) {
-        for noted in fs::read_dir(self.folder.path().join(COPIES)).into_iter().flatten().flatten() {
-            if let Ok(copy) =
-                fs::read(noted.path()).map_err(drop).and_then(|bytes| serde_json::from_slice::<OsString>(&bytes).map_err(drop))
-            {
-                let _ = fs::remove_dir_all(Path::new(&copy));
-            }
+        for copy in self.copies() {
+            let _ = fs::remove_dir_all(copy);
         }
     }
 }

@@ -4,13 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ecma335::{
-    Budget, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    Budget, Image, Metadata, Rid, Table, Token,
     lists::ListOwners,
-    opcode::Operand,
     schema::{
         CustomAttribute, Field, MemberRef, MethodDef, MethodSemantics, MethodSpec, NestedClass, TypeDef, TypeDefOrRef, TypeSpec,
     },
 };
+
+use crate::method_number::mentioned;
 
 /// The origin of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -274,18 +275,11 @@ fn by_names(image: &Image<'_>, metadata: &Metadata<'_>, machines: &mut [Machine]
 
 /// Whether a body mentions a type, or a member of it.
 fn makes(image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>, class: Rid<TypeDef>, budget: &Budget) -> bool {
-    let body = metadata.row(method).ok().filter(|row| row.has_il_body() && !budget.is_overdrawn());
-    let Some(Ok(body)) = body.map(|row| image.cursor_at(Rva(row.rva)).and_then(MethodBody::parse)) else { return false };
-    budget.spend(body.il.len() as u64);
-    let mut instructions = body.instructions().map_while(Result::ok);
-    instructions.any(|instruction| {
-        matches!(instruction.info.operand, Operand::Method | Operand::Field | Operand::Type)
-            && class_of(metadata, instruction.token()) == Some(class)
-    })
+    mentioned(image, metadata, method, budget).into_iter().any(|token| class_of(metadata, token) == Some(class))
 }
 
 /// The type of this module that a token names, as a type or as the owner of a member.
-fn class_of(metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
+pub(crate) fn class_of(metadata: &Metadata<'_>, token: Token) -> Option<Rid<TypeDef>> {
     if let Some(spec) = token.rid_in::<MethodSpec>() {
         return class_of(metadata, metadata.row(spec).ok()?.method.token()?);
     }

@@ -19,6 +19,7 @@ mod statistics;
 pub use control::Control;
 pub use events::{Event, events, traced_nodes};
 pub(crate) use header::{Header, MergedHeader, Timebase, set_running};
+pub use lines::added_lines;
 pub(crate) use lines::write_lines;
 pub(crate) use merged::{MethodStatistics, PathHead, write_paths, write_statistics};
 pub(crate) use names::{NameRecord, Names, write_names};

@@ -21,7 +21,7 @@ pub mod rows;
 pub mod statistics;
 
 pub use error::Error;
-pub use file::{Control, Event, events, traced_nodes, unpacked};
+pub use file::{Control, Event, added_lines, events, traced_nodes, unpacked};
 pub use model::{CallTree, End, Profile, SampleType};
 pub use names::counted;
 pub use read::ProfileFile;

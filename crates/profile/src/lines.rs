@@ -1,6 +1,9 @@
 //! How often each line of the source ran: the counters of sequence points, by source file and method.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, collections::HashSet};
+
+use indexmap::{Equivalent, IndexMap};
+use names::{CountedPoint, LineDocument, LineTable, TableMethod};
 
 /// The lines of one source file, with how often each sequence point ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,14 +75,8 @@ pub struct LineMethod {
     pub points: Vec<Point>,
 }
 
-impl LineMethod {
-    /// The order of methods in a file; equal for what is the same method in several profiles.
-    fn order(&self, other: &Self) -> Ordering {
-        let key = |method: &Self| method.points.first().map(Point::position);
-        let names = |method: &Self| (method.assembly.clone(), method.type_name.clone(), method.name.clone());
-        key(self).cmp(&key(other)).then_with(|| names(self).cmp(&names(other)))
-    }
-}
+/// The first line and column of a point, then the last ones.
+type Position = (u32, u32, u32, u32);
 
 /// A sequence point, with how often it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,47 +94,140 @@ pub struct Point {
 }
 
 impl Point {
-    fn position(&self) -> (u32, u32, u32, u32) {
+    fn position(&self) -> Position {
         (self.start_line, self.start_column, self.end_line, self.end_column)
     }
 }
 
-/// Adds the lines of several profiles, or of several parts of a profile. Files are the same by their path; methods by assembly,
-/// type, name and first point; points by position. What only one of them has is kept. The result does not depend on the order.
-pub fn merge(all: impl IntoIterator<Item = SourceFile>) -> Vec<SourceFile> {
-    let mut all: Vec<SourceFile> = all.into_iter().collect();
-    let hash = |file: &SourceFile| file.hash.as_ref().map(|hash| (<[u8; 16]>::from(hash.algorithm), hash.bytes.clone()));
-    // Files without a hash come last: the first of several with the same path states the hash.
-    all.sort_by_cached_key(|file| (file.path.clone(), hash(file).is_none(), hash(file)));
-    let mut files: Vec<SourceFile> = Vec::new();
-    for file in all {
-        match files.last_mut().filter(|last| last.path == file.path) {
-            Some(last) => last.methods.extend(file.methods),
-            None => files.push(file),
-        }
+/// The source files of a table, with the count of each counter. `None` if a counter has none, or a method has no file.
+pub fn of_table(table: LineTable, count: impl Fn(u32) -> Option<u64>) -> Option<Vec<SourceFile>> {
+    let document = |LineDocument { path, hash }: LineDocument| {
+        let hash = hash.map(|(algorithm, bytes)| SourceHash { algorithm: algorithm.into(), bytes });
+        SourceFile { path, hash, methods: Vec::new() }
+    };
+    let mut files: Vec<SourceFile> = table.documents.into_iter().map(document).collect();
+    for TableMethod { assembly, type_name, name, document, points } in table.methods {
+        let point = |CountedPoint { counter, start, end }: CountedPoint| {
+            let count = count(counter)?;
+            Some(Point { start_line: start.0, start_column: start.1, end_line: end.0, end_column: end.1, count })
+        };
+        let points = points.into_iter().map(point).collect::<Option<_>>()?;
+        files.get_mut(document)?.methods.push(LineMethod { assembly, type_name, name, points });
     }
-    for file in &mut files {
-        file.methods.iter_mut().for_each(|method| method.points.sort_by_key(Point::position));
-        file.methods.sort_by(LineMethod::order);
-        file.methods.dedup_by(|method, first| {
-            let is_same = method.order(first) == Ordering::Equal;
-            if is_same {
-                first.points.append(&mut method.points);
-            }
-            is_same
-        });
-        for method in &mut file.methods {
-            method.points.sort_by_key(Point::position);
-            method.points.dedup_by(|point, first| {
-                let is_same = point.position() == first.position();
-                if is_same {
-                    first.count = first.count.saturating_add(point.count);
-                }
-                is_same
-            });
-        }
+    Some(files)
+}
+
+/// Keeps the methods of assemblies that have none in the same file of a profile.
+pub fn missing_in(profile: &[SourceFile], mut files: Vec<SourceFile>) -> Vec<SourceFile> {
+    let known: HashSet<(&str, &str)> = profile
+        .iter()
+        .flat_map(|file| file.methods.iter().map(|method| (file.path.as_str(), method.assembly.as_str())))
+        .collect();
+    for SourceFile { path, methods, .. } in &mut files {
+        methods.retain(|method| !known.contains(&(path.as_str(), method.assembly.as_str())));
     }
+    files.retain(|file| !file.methods.is_empty());
     files
+}
+
+/// Adds the lines of several profiles, or of several parts of a profile.
+pub fn merge(all: impl IntoIterator<Item = SourceFile>) -> Vec<SourceFile> {
+    let mut sum = LineSum::default();
+    all.into_iter().for_each(|file| sum.add(&file));
+    sum.files()
+}
+
+/// The lines of several profiles, added up. Files are the same by their path; methods by assembly, type, name and first point;
+/// points by position. What only one of them has is kept. The result does not depend on the order.
+#[derive(Clone, Debug, Default)]
+pub struct LineSum {
+    files: IndexMap<String, FileSum>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FileSum {
+    hash: Option<SourceHash>,
+    methods: IndexMap<MethodKey<String>, Vec<Point>>,
+}
+
+/// The names and the first point of a method, by which methods are the same.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct MethodKey<S> {
+    first: Option<Position>,
+    assembly: S,
+    type_name: S,
+    name: S,
+}
+
+impl Equivalent<MethodKey<String>> for MethodKey<&str> {
+    fn equivalent(&self, key: &MethodKey<String>) -> bool {
+        let MethodKey { first, assembly, type_name, name } = key;
+        (self.first, self.assembly, self.type_name, self.name) == (*first, assembly.as_str(), type_name.as_str(), name.as_str())
+    }
+}
+
+impl LineSum {
+    /// Adds a file.
+    pub fn add(&mut self, file: &SourceFile) {
+        let own = match self.files.get_mut(&file.path) {
+            Some(own) => own,
+            None => self.files.entry(file.path.clone()).or_default(),
+        };
+        let order = |hash: &SourceHash| (<[u8; 16]>::from(hash.algorithm), hash.bytes.clone());
+        own.hash = own.hash.take().into_iter().chain(file.hash.clone()).min_by_key(order);
+        for method in &file.methods {
+            let mut points: Cow<'_, [Point]> = Cow::from(&method.points);
+            if !points.is_sorted_by_key(Point::position) {
+                points.to_mut().sort_by_key(Point::position);
+            }
+            let first = points.first().map(Point::position);
+            let LineMethod { assembly, type_name, name, .. } = method;
+            let key = MethodKey { first, assembly: assembly.as_str(), type_name: type_name.as_str(), name: name.as_str() };
+            match own.methods.get_mut(&key) {
+                Some(sum) => add_points(sum, &points),
+                None => {
+                    let [assembly, type_name, name] = [assembly, type_name, name].map(Clone::clone);
+                    let mut sum = Vec::with_capacity(points.len());
+                    add_points(&mut sum, &points);
+                    own.methods.insert(MethodKey { first, assembly, type_name, name }, sum);
+                }
+            }
+        }
+    }
+
+    /// The sums: files by path, methods by their first point.
+    pub fn files(&self) -> Vec<SourceFile> {
+        let file = |(path, FileSum { hash, methods }): (&String, &FileSum)| {
+            let mut methods: Vec<(&MethodKey<String>, &Vec<Point>)> = methods.iter().collect();
+            methods.sort_by_key(|(key, _)| *key);
+            let method = |(MethodKey { assembly, type_name, name, .. }, points): (&MethodKey<String>, &Vec<Point>)| {
+                let [assembly, type_name, name] = [assembly, type_name, name].map(Clone::clone);
+                LineMethod { assembly, type_name, name, points: points.clone() }
+            };
+            SourceFile { path: path.clone(), hash: hash.clone(), methods: methods.into_iter().map(method).collect() }
+        };
+        let mut files: Vec<SourceFile> = self.files.iter().map(file).collect();
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        files
+    }
+}
+
+/// Adds points to others, both in the order of their positions.
+fn add_points(sum: &mut Vec<Point>, more: &[Point]) {
+    // Profiles of the same assembly have the same points.
+    if sum.len() == more.len() && sum.iter().zip(more).all(|(one, other)| one.position() == other.position()) {
+        sum.iter_mut().zip(more).for_each(|(one, other)| one.count = one.count.saturating_add(other.count));
+        return;
+    }
+    sum.extend_from_slice(more);
+    sum.sort_by_key(Point::position);
+    sum.dedup_by(|point, first| {
+        let is_same = point.position() == first.position();
+        if is_same {
+            first.count = first.count.saturating_add(point.count);
+        }
+        is_same
+    });
 }
 
 #[cfg(test)]

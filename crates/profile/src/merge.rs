@@ -11,7 +11,7 @@ use names::MethodId;
 
 use crate::{
     file::{self, MergedHeader, MethodStatistics, NameRecord, PathHead, Timebase, unpacked},
-    lines::{self, SourceFile},
+    lines::{LineSum, SourceFile},
     model::{
         CallTree, Clock, End, MethodName, Mode, Module, Notes, ProbeCost, Profile, SampleLosses, SampleType, ThreadName, Unit,
     },
@@ -43,6 +43,7 @@ pub struct Merge {
     /// By clock: ticks of .NET's clock are summed without rounding. If there are several clocks in the end, times are converted
     /// to ns.
     parts: BTreeMap<Timebase, Part>,
+    lines: LineSum,
 }
 
 /// The profiles of one clock.
@@ -69,7 +70,6 @@ struct Part {
     modules: BTreeSet<Module>,
     names: HashMap<u64, MethodName>,
     exception_types: HashMap<u64, String>,
-    lines: Vec<SourceFile>,
     /// By phase; the first is the whole run.
     spans: BTreeMap<Option<String>, Span>,
 }
@@ -111,7 +111,13 @@ impl Merge {
         // Each process calibrates the processor's counter: there would be as many clocks as processes.
         let clock = if profile.clock == Clock::Tsc { NANOSECONDS } else { from };
         self.parts.entry(clock).or_default().add(bytes, profile, mode, Conversion { from, to: clock });
+        self.add_lines(&profile.lines);
         Ok(())
+    }
+
+    /// Adds lines alone.
+    pub fn add_lines(&mut self, files: &[SourceFile]) {
+        files.iter().for_each(|file| self.lines.add(file));
     }
 
     /// Adds another merge.
@@ -127,6 +133,7 @@ impl Merge {
                 None => drop(self.parts.insert(clock, part)),
             }
         }
+        self.add_lines(&other.lines.files());
         Ok(())
     }
 
@@ -144,13 +151,13 @@ impl Merge {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mode = self.mode.unwrap_or(Mode::Exact);
         if let (1, Some((clock, part))) = (self.parts.len(), self.parts.first_key_value()) {
-            return part.write(*clock, mode, out);
+            return part.write(*clock, mode, &self.lines, out);
         }
         let mut all = Part::default();
         for (clock, part) in &self.parts {
             all.absorb(part, mode, Conversion { from: *clock, to: NANOSECONDS });
         }
-        all.write(NANOSECONDS, mode, out)
+        all.write(NANOSECONDS, mode, &self.lines, out)
     }
 }
 
@@ -176,7 +183,6 @@ impl Part {
         }
         self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
         self.modules.extend(profile.modules.iter().cloned());
-        self.add_lines(&profile.lines);
         for (index, function) in profile.functions.iter().enumerate() {
             let id = function.method_id.0;
             if let Some(name) = &function.name {
@@ -193,12 +199,6 @@ impl Part {
             if let Some(phase) = file.as_ref().and_then(|file| file.phase(name)) {
                 self.add_span(Some(name), &phase, mode, clock);
             }
-        }
-    }
-
-    fn add_lines(&mut self, more: &[SourceFile]) {
-        if !more.is_empty() {
-            self.lines = lines::merge(self.lines.drain(..).chain(more.iter().cloned()));
         }
     }
 
@@ -233,7 +233,6 @@ impl Part {
         self.sample_losses = self.sample_losses.and(other.sample_losses);
         self.costs.iter_mut().zip(other.costs).for_each(|(sum, cost)| *sum = sum.wrapping_add(cost));
         self.modules.extend(other.modules.iter().cloned());
-        self.add_lines(&other.lines);
         other.names.iter().for_each(|(id, name)| least(&mut self.names, *id, name));
         other.exception_types.iter().for_each(|(id, name)| least(&mut self.exception_types, *id, name));
         let kinds = sample_types(mode, true);
@@ -249,7 +248,7 @@ impl Part {
         }
     }
 
-    fn write(&self, clock: Timebase, mode: Mode, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, clock: Timebase, mode: Mode, lines: &LineSum, out: &mut impl Write) -> io::Result<()> {
         // The mean over processes in ticks, from the sum in 1/1000 ns.
         let [probe_inside, probe_outside, counting, counting_leave, clock_step] =
             self.costs.map(|sum| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12);
@@ -281,7 +280,7 @@ impl Part {
         };
         header.write(out)?;
         self.write_names(out)?;
-        file::write_lines(out, &self.lines)?;
+        file::write_lines(out, &lines.files())?;
         let mut number = 0;
         let (values, written) = (sample_types(mode, true).len(), sample_types(mode, has_allocations).len());
         for (phase, span) in self.spans.values().enumerate() {

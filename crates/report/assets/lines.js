@@ -64,9 +64,10 @@ class Lines {
     this.most = Math.max(10, ...file.count.slice(0, 1e5));
     const longest = this.lines.reduce((longest, line) => Math.max(longest, line.text.length), 0);
     this.source.style.setProperty('--width', `calc(11rem + ${longest + 2}ch)`);
-    const source = file.text ? file.path : `${file.path} was not found as it was compiled, so its text is not here`;
+    const name = file.link ? element('a', { href: file.link, rel: 'noreferrer' }, file.path) : file.path;
+    const missing = file.text ? '' : ' was not found as it was compiled, so its text is not here';
     this.head.replaceChildren(
-      ...['Count', 'Line', source].map((label) => element('div', { role: 'columnheader' }, label)),
+      ...[['Count'], ['Line'], [name, missing]].map((label) => element('div', { role: 'columnheader' }, ...label)),
     );
     if (this.shown !== file) this.source.scrollTop = 0;
     this.shown = file;

@@ -109,7 +109,11 @@ fn scripts_get_the_same() {
 #[test]
 fn a_page_without_lines_has_no_data_of_them() {
     let page = |profile: &Profile| {
-        let sources = Sources { folder: "/shop/".into(), texts: vec![Some(SOURCE.into()), None] };
+        let sources = Sources {
+            folder: "/shop/".into(),
+            texts: vec![Some(SOURCE.into()), None],
+            links: vec![None, Some("https://shop/a.cs".into())],
+        };
         let mut page = Vec::new();
         Page::report(profile, &[]).with_lines(profile, &sources).write(&mut page).expect("memory takes it");
         String::from_utf8(page).expect("it is text")
@@ -119,5 +123,6 @@ fn a_page_without_lines_has_no_data_of_them() {
         with.contains("\"lines\":[{\"path\":\"src/Order.cs\",\"number\":[4,5,6,7,10,11],\"count\":[5,5,5,5,0,0],\"partial\":[5]")
     );
     assert!(with.contains("if (n \\u003c 0) return 0;"));
+    assert!(with.contains("\"text\":null,\"link\":\"https://shop/a.cs\""));
     assert!(!page(&Profile::default()).contains("\"lines\":[{"));
 }

@@ -53,6 +53,8 @@ internal static class Program
         Console.WriteLine(Constants.Value + new Derived(3).Sum + Constants.Value); // =1
         Spans(); // =1
         NotCovered();
+        Console.WriteLine(Overloaded(1) + Overloaded("ab")); // =1
+        Console.WriteLine(Later(1).Result + Later("ab").Result); // =1
         Thread thread = new Thread(OnThread); // =1
         thread.Start(); // =1
         thread.Join(); // =1
@@ -252,6 +254,39 @@ internal static class Program
         {
             one(); // =
         }
+    }
+
+    // One of the overloads is excluded, with its own lambdas and its local function.
+    [ExcludeFromCodeCoverage]
+    private static int Overloaded(int number)
+    {
+        Func<int> captured = () => number; // =
+        Func<int> constant = () => 1; // =
+        int Local() { return captured() + constant(); } // =
+        return Local(); // =
+    }
+
+    private static int Overloaded(string text)
+    {
+        Func<int> captured = () => text.Length; // =1,1
+        Func<int> constant = () => 1; // =1,1
+        int Local() { return Overloaded(2) + captured() + constant(); } // =1,1,1
+        return Local(); // =1
+    }
+
+    [ExcludeFromCodeCoverage]
+    private static async Task<int> Later(int number)
+    {
+        await Task.Yield(); // =
+        Func<Task<int>> captured = async () => { await Task.Yield(); return number; }; // =
+        return await captured(); // =
+    }
+
+    private static async Task<int> Later(string text)
+    {
+        await Task.Yield(); // =1
+        Func<Task<int>> captured = async () => { await Task.Yield(); return text.Length; }; // =1,1,1,1,1
+        return await captured(); // =1
     }
 
     private static void OnThread()

@@ -17,6 +17,49 @@ const SPEEDSCOPE: Download = Download {
     file: "speedscope-1.25.0.tgz",
     sha256: "2831f1e0d26df914b477e522d78b8485511495a6af81a0b88158f8b48f9e0d03",
 };
+/// The readers of the editor extension Coverage Gutters (its `package.json`), with what they depend on.
+const COVERAGE_GUTTERS: [(&str, Download); 5] = [
+    (
+        "lcov-parse",
+        Download {
+            command: "npm pack --silent lcov-parse@1.0.0",
+            file: "lcov-parse-1.0.0.tgz",
+            sha256: "fb610b10dbe726308971b3efdcb836ad96bde2ddb496e2201586149f8f67c5c0",
+        },
+    ),
+    (
+        "@cvrg-report/cobertura-json",
+        Download {
+            command: "npm pack --silent @cvrg-report/cobertura-json@0.1.3",
+            file: "cvrg-report-cobertura-json-0.1.3.tgz",
+            sha256: "036d2df1d69eea0a5976c1092f627afb2db9edbb082b8e1ef8abad3955a8be18",
+        },
+    ),
+    (
+        "xml2js",
+        Download {
+            command: "npm pack --silent xml2js@0.4.23",
+            file: "xml2js-0.4.23.tgz",
+            sha256: "8e10e552472699e3c4b5b13795b02807afcd1a86bcbe16d437c587d47f8bc5a0",
+        },
+    ),
+    (
+        "sax",
+        Download {
+            command: "npm pack --silent sax@1.4.4",
+            file: "sax-1.4.4.tgz",
+            sha256: "4d2e27bf2ef3781b5147ae46b4e7be85fc95641de0d8339d7922cdfe7306f596",
+        },
+    ),
+    (
+        "xmlbuilder",
+        Download {
+            command: "npm pack --silent xmlbuilder@11.0.1",
+            file: "xmlbuilder-11.0.1.tgz",
+            sha256: "8af7744b545bc3c8883589dafd5536b06194edb6ea667d5fd7f2cfee4c121c94",
+        },
+    ),
+];
 /// The schemas of bills of materials, complete, as CycloneDX publishes them.
 const CYCLONEDX: Download = Download {
     command: "npm pack --silent @cyclonedx/cyclonedx-library@6.13.1",
@@ -98,6 +141,22 @@ pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
 pub(super) fn speedscope() -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = unpack_npm(&SPEEDSCOPE, "speedscope").context("speedscope cannot be had")?;
     Ok(vec![("ILINST_SPEEDSCOPE", folder.join("dist/release"))])
+}
+
+/// Returns the folder where Node finds the readers of Coverage Gutters.
+pub(super) fn coverage_gutters() -> Result<Vec<(&'static str, PathBuf)>> {
+    let downloads: Vec<&Download> = COVERAGE_GUTTERS.iter().map(|(_, download)| download).collect();
+    let folder = make("coverage-gutters", &downloads, |work| {
+        let modules = work.join("readers/node_modules");
+        for (name, download) in &COVERAGE_GUTTERS {
+            unpack(download, work, &[])?;
+            let target = modules.join(name);
+            fs::create_dir_all(target.parent().context("it is in a folder")?)?;
+            fs::rename(work.join("package"), target)?;
+        }
+        Ok(work.join("readers"))
+    });
+    Ok(vec![("ILINST_COVERAGE_GUTTERS", folder.context("Coverage Gutters' readers cannot be had")?)])
 }
 
 /// Returns the folder of CycloneDX's schemas.

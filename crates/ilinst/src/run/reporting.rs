@@ -17,7 +17,7 @@ use crate::{
     calls::{CallArgs, Calls},
     colours::colour_report,
     failure::Failure,
-    profiles,
+    not_loaded, profiles,
     report::ShownArgs,
     terminal::{Terminal, complain},
 };
@@ -62,8 +62,7 @@ impl Reporting {
     /// Reads what was recorded, while the woven files are there, which names are taken from; writes the page of it.
     pub(crate) fn read(&self, profiles: &Profiles, process: u32) -> anyhow::Result<Option<Seen>> {
         let found = profiles.written();
-        let of_process = found.iter().find(|path| profiles::pid_in(path) == Some(process));
-        let Some(path) = of_process.or(found.first()).cloned() else { return Ok(None) };
+        let Some(path) = profiles.of_process(process).or(found.first().cloned()) else { return Ok(None) };
         let unnamed = || env::temp_dir().join(format!("ilinst-{process}.html"));
         let page = self.html.clone().or_else(|| self.open.then(unnamed));
         let (profile, phases) = if page.is_some() { self.shown.read_all(&path)? } else { (self.shown.read(&path)?, Vec::new()) };
@@ -174,6 +173,27 @@ impl Profiles {
 
     fn is_temporary(&self) -> bool {
         self.temporary.is_some()
+    }
+
+    /// The profile of a process.
+    pub(crate) fn of_process(&self, process: u32) -> Option<PathBuf> {
+        self.written().into_iter().find(|path| profiles::pid_in(path) == Some(process))
+    }
+
+    /// Adds the lines of the folders' assemblies that were not loaded: to the profile of a program in the folder, or to the latest.
+    pub(crate) fn complete_lines(&self, folders: &[PathBuf]) {
+        let read = |path: PathBuf| Some((profiles::read(&path, None).ok().filter(|profile| !profile.lines.is_empty())?, path));
+        let all: Vec<(Profile, PathBuf)> = self.written().into_iter().filter_map(read).collect();
+        for folder in folders {
+            let is_from = |(profile, _): &&(Profile, PathBuf)| {
+                let modules = profile.modules.iter().map(|module| &module.path);
+                modules.chain([&profile.path]).any(|path| Path::new(path).starts_with(folder))
+            };
+            let target = all.iter().find(is_from).or(all.first());
+            if let Some(Err(failure)) = target.map(|(_, path)| not_loaded::add_to(path, folder)) {
+                complain(&failure);
+            }
+        }
     }
 
     /// Those that were written since, the latest first, but for those of the SDK.

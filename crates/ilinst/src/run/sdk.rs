@@ -75,6 +75,7 @@ impl Opts {
         let running = start(&mut command, signals)?;
         let process = running.id();
         let ended = running.wait();
+        profiles.complete_lines(&session.copies());
         let seen = self.reporting.read(&profiles, process);
         let is_started = session.has_started() || kind == SdkCommand::TestAssemblies;
         drop(session);

@@ -3,15 +3,17 @@
 use std::io::{self, Write};
 
 use names::{CountedPoint, LineDocument, LineTable, TableMethod};
-use profile_format::{ChunkKind, chunk, lines as layout};
+use profile_format::{ChunkKind, chunk, header::BLOCK, lines as layout};
 
 use super::{
     chunks::{Chunk, write_chunk},
     cursor::{put_u32, u64_at},
+    header::is_packed,
+    packing::{END, pack},
 };
 use crate::{
     error::Error,
-    lines::{LineMethod, Point, SourceFile, SourceHash},
+    lines::{LineMethod, Point, SourceFile, SourceHash, of_table},
 };
 
 /// Returns the source files of a chunk. A chunk that its program has not filled yet has none.
@@ -26,23 +28,26 @@ pub(super) fn lines(chunk: &Chunk<'_>) -> Result<Vec<SourceFile>, Error> {
     let offset = content.offset();
     let damaged = |what| Error::Damaged { what, offset };
     let table = LineTable::read(content.take(table_size)?).map_err(|_| damaged("a table of lines that cannot be read"))?;
-    let document = |LineDocument { path, hash }: LineDocument| {
-        let hash = hash.map(|(algorithm, bytes)| SourceHash { algorithm: algorithm.into(), bytes });
-        SourceFile { path, hash, methods: Vec::new() }
+    let count_of = |counter: u32| {
+        let is_there = (counter as usize) < count;
+        is_there.then(|| u64_at(counters, counter as usize * layout::COUNTER))
     };
-    let mut files: Vec<SourceFile> = table.documents.into_iter().map(document).collect();
-    for TableMethod { assembly, type_name, name, document, points } in table.methods {
-        let point = |CountedPoint { counter, start, end }: CountedPoint| {
-            let count = (counter as usize) < count;
-            let count = count.then(|| u64_at(counters, counter as usize * layout::COUNTER));
-            let count = count.ok_or_else(|| damaged("a line whose counter is not there"))?;
-            Ok(Point { start_line: start.0, start_column: start.1, end_line: end.0, end_column: end.1, count })
-        };
-        let points = points.into_iter().map(point).collect::<Result<_, Error>>()?;
-        let file = files.get_mut(document).ok_or_else(|| damaged("a method in a file that is not there"))?;
-        file.methods.push(LineMethod { assembly, type_name, name, points });
+    of_table(table, count_of).ok_or_else(|| damaged("a line whose counter or file is not there"))
+}
+
+/// Returns the bytes that add source files to a profile, and the place in its file where they belong: at its end. `None` for a
+/// profile that is cut off.
+///
+/// # Errors
+/// If the header is missing, or states an unknown version.
+pub fn added_lines(profile: &[u8], files: &[SourceFile]) -> Result<Option<(usize, Vec<u8>)>, Error> {
+    let mut chunk = Vec::new();
+    // Memory takes all.
+    let _ = write_lines(&mut chunk, files);
+    if !is_packed(profile)? {
+        return Ok(profile.len().is_multiple_of(BLOCK).then_some((profile.len(), chunk)));
     }
-    Ok(files)
+    Ok(profile.strip_suffix(&END).map(|packed| (packed.len(), pack(&chunk))))
 }
 
 /// Writes the source files of a merged profile, if there are any.
@@ -79,8 +84,15 @@ pub(crate) fn write_lines(out: &mut impl Write, files: &[SourceFile]) -> io::Res
 
 #[cfg(test)]
 mod tests {
+    use profile_format::{HeaderFlags, header::FLAGS_AT};
+
     use super::*;
-    use crate::lines::HashAlgorithm;
+    use crate::{
+        file::{cursor::u32_at, packing::unpacked},
+        lines::HashAlgorithm,
+        merge::Merge,
+        model::Profile,
+    };
 
     const OFFSET: usize = 0x1_0000;
 
@@ -119,6 +131,26 @@ mod tests {
         let mut nothing = Vec::new();
         write_lines(&mut nothing, &[]).expect("memory has room");
         assert!(nothing.is_empty());
+    }
+
+    /// Lines are added to a file, packed or not, and to one that is cut off they are not.
+    #[test]
+    fn lines_are_added_at_the_end_of_a_file() {
+        let mut plain = Vec::new();
+        Merge::default().write(&mut plain).expect("memory has room");
+        let (header, chunks) = plain.split_at(BLOCK);
+        let mut packed = header.to_vec();
+        let flags = u32_at(header, FLAGS_AT) | HeaderFlags::PACKED.bits();
+        put_u32(&mut packed, FLAGS_AT, flags);
+        packed.extend(pack(chunks));
+        for profile in [plain.clone(), packed] {
+            let (end, bytes) = added_lines(&profile, &files()).expect("it is a profile").expect("it is whole");
+            let all = [&profile[..end], &bytes].concat();
+            let read = Profile::parse(&unpacked(&all).expect("it is a profile")).expect("it is a profile");
+            assert_eq!((read.lines, read.damage), (files(), None));
+        }
+        assert_eq!(added_lines(&plain[..plain.len() - 1], &files()), Ok(None));
+        assert!(added_lines(&[], &files()).is_err());
     }
 
     /// The program may be killed before it fills a chunk.

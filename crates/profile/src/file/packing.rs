@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lz4_flex::block::decompress_into;
+use lz4_flex::block::{compress, decompress_into};
 use profile_format::{
     HeaderFlags,
     header::{BLOCK, FLAGS_AT},
@@ -18,8 +18,22 @@ use crate::error::Error;
 const MOST: u64 = 4 << 30;
 /// The size of the u32 before each block. It is the block's packed size, or 0 at the end of the file.
 const SIZE: usize = 4;
+/// The end of a packed file.
+pub(super) const END: [u8; SIZE] = [0; SIZE];
 /// The largest size of a packed block, if nothing in it repeats.
 const LARGEST: usize = BLOCK + BLOCK / 255 + 16;
+
+/// Packs whole blocks, and ends the file.
+pub(super) fn pack(blocks: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    for block in blocks.chunks(BLOCK) {
+        let block = compress(block);
+        packed.extend((block.len() as u32).to_le_bytes());
+        packed.extend(block);
+    }
+    packed.extend(END);
+    packed
+}
 
 /// Returns the bytes of a file as they were before it was packed. A packed file that is cut off, damaged, or larger than 4 GiB ends within a block.
 ///

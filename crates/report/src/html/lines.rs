@@ -13,6 +13,8 @@ pub struct Sources {
     pub folder: String,
     /// By file of the profile: its text; `None` to show its counts alone.
     pub texts: Vec<Option<String>>,
+    /// By file of the profile: its address; `None` if it is not known.
+    pub links: Vec<Option<String>>,
 }
 
 /// A source file, as columns of its lines with code.
@@ -24,6 +26,8 @@ pub(super) struct File {
     /// The numbers of the lines of which a part never ran.
     partial: Vec<u32>,
     text: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
 }
 
 /// Returns the source files of a profile.
@@ -37,6 +41,7 @@ pub(super) fn files(files: &[SourceFile], sources: &Sources) -> Vec<File> {
             count: lines.iter().map(|line| line.count).collect(),
             partial: lines.iter().filter(|line| line.is_partial).map(|line| line.number).collect(),
             text: text.map(|text| text.lines().map(|line| Visible(line.replace('\t', "    ")).to_string()).collect()),
+            link: sources.links.get(index).cloned().flatten(),
         }
     };
     files.iter().enumerate().map(file).collect()

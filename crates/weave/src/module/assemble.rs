@@ -26,7 +26,7 @@ use crate::{
         headers::adapt_headers,
         lines_type::{LinesRefs, LinesType, NewLines},
         local_sigs::{self, LocalSigs},
-        note::Note,
+        note::{LinesTrouble, Note},
         pdb::{DebugInfo, DebugOutput, MethodDebug, NewPdb, Pdb, PdbBuilder},
         strong_name,
         woven::Woven,
@@ -74,8 +74,8 @@ pub struct WovenBodies<'a, 'm> {
     pdb: Option<Cow<'m, [u8]>>,
     /// The counters of lines, if some are counted.
     lines: Option<CountedLines>,
-    /// Whether lines are to be counted, and there is no PDB to find them by.
-    lacks_lines: bool,
+    /// Why no lines are counted that are to be.
+    lines_trouble: Option<LinesTrouble>,
 }
 
 /// The counters of a module's lines.
@@ -123,7 +123,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
                 debug: DebugInfo::default(),
                 pdb: None,
                 lines: None,
-                lacks_lines: false,
+                lines_trouble: None,
             });
         }
         let begin = || {
@@ -150,7 +150,11 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             Ok(CountedLines { ty, count: counters.count(), table })
         });
         let lines = lines.transpose()?;
-        let lacks_lines = weaving.options.counts_lines() && old_pdb.is_none();
+        let lines_trouble = match (weaving.options.counts_lines(), &old_pdb) {
+            (false, _) => None,
+            (true, None) => Some(LinesTrouble::NoPdb),
+            (true, Some(_)) => (!plan.counts_lines).then_some(LinesTrouble::NoPlace),
+        };
         let pdb = if pdb_is_overdrawn { debug.give_up("many of its methods share large records") } else { pdb };
         let has_probes = |rid: &Rid<MethodDef>| merged.methods.get(rid.get() as usize - 1) != Some(&Ok(Shape::Counted));
         let probed = merged.bodies.iter().map(|(rid, _)| *rid).filter(has_probes);
@@ -169,7 +173,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             debug,
             pdb,
             lines,
-            lacks_lines,
+            lines_trouble,
         })
     }
 
@@ -187,7 +191,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
     pub fn finish(self) -> Result<Woven<'a>, Error> {
         if self.merged.bodies.is_empty() {
             let mut woven = unchanged(self.image, self.metadata, self.module_key, self.merged.methods)?;
-            woven.notes.extend(self.lacks_lines.then_some(Note::NoLines));
+            woven.notes.extend(self.lines_trouble.map(Note::NoLines));
             return Ok(woven);
         }
         let Marked { merged, module, calls, debug, pdb, lines } = self.mark()?;
@@ -201,7 +205,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
 
     /// Adds the mark to the module.
     fn mark(self) -> Result<Marked<'a, 'm>, Error> {
-        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, lacks_lines, .. } = self;
+        let Self { image, metadata, weaving, module_key, words, calls, has_id, options_by_method, lines_trouble, .. } = self;
         let Self { mut merged, debug, pdb, lines, .. } = self;
         if let Some(constructor) = weaving.tracker.add_to(&mut merged.tokens)? {
             let names = (has_id.contains(&true) || !calls.is_empty()).then(|| {
@@ -227,7 +231,7 @@ impl<'a, 'm> WovenBodies<'a, 'm> {
             Ok(NewLines { ty, refs, module_key, count })
         });
         let lines = lines.transpose()?;
-        let module = Module { image, metadata, weaving, module_key, words, lacks_lines };
+        let module = Module { image, metadata, weaving, module_key, words, lines_trouble };
         Ok(Marked { merged, module, calls, debug, pdb, lines })
     }
 }
@@ -240,8 +244,8 @@ struct Module<'a, 'm> {
     module_key: u64,
     /// The options as the mark states them.
     words: String,
-    /// See [`WovenBodies::lacks_lines`].
-    lacks_lines: bool,
+    /// See [`WovenBodies::lines_trouble`].
+    lines_trouble: Option<LinesTrouble>,
 }
 
 /// Woven bodies with the mark. All tokens are there, but for signatures of locals.
@@ -397,7 +401,7 @@ impl<'a, 'm> Described<'a, 'm> {
         let (mut writer, mut notes) = adapt_headers(image, writer);
         writer.set_debug(entries);
         notes.extend(trouble.map(Note::PdbRemoved));
-        notes.extend(module.lacks_lines.then_some(Note::NoLines));
+        notes.extend(module.lines_trouble.map(Note::NoLines));
         notes.extend(metadata.assembly().is_none().then_some(Note::ModuleHash));
         let key = strong_name::prepare(image, metadata, weaving.keys, &mut writer, &mut notes);
         let (code_offset, additions) = (writer.code_offset()?, builder.additions());

@@ -25,8 +25,8 @@ pub enum Note {
     ModuleHash,
     /// The image keeps its layout. Its old metadata remains as dead bytes.
     LayoutKept(Obstacle),
-    /// No lines are counted, as there is no PDB to find them by.
-    NoLines,
+    /// No lines are counted.
+    NoLines(LinesTrouble),
     /// The file keeps its code in a composite image, where methods of other assemblies may be inlined.
     CompositeCodeKept,
 }
@@ -42,7 +42,7 @@ impl Note {
             Self::LayoutKept(_) => "ILI0008",
             Self::ModuleHash => "ILI0009",
             Self::CompositeCodeKept => "ILI0034",
-            Self::NoLines => "ILI0035",
+            Self::NoLines(_) => "ILI0035",
         }
     }
 }
@@ -71,12 +71,31 @@ impl fmt::Display for Note {
                 "its ReadyToRun code is part of a composite image, so methods of other assemblies may be inlined into it, and those \
                  calls are not counted: instrument this assembly too"
             }
-            Self::NoLines => {
-                "its lines are not counted: they need its portable PDB, embedded or beside it (-p:DebugType=portable makes one)"
-            }
+            Self::NoLines(why) => return write!(f, "its lines are not counted: {why}"),
             Self::LayoutKept(why) => return write!(f, "layout kept, with the old metadata in it, as {why}"),
         };
         f.write_str(text)
+    }
+}
+
+/// The reason that no lines are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinesTrouble {
+    /// There is no portable PDB.
+    NoPdb,
+    /// The module has no place for the type with the counters' address.
+    NoPlace,
+}
+
+impl fmt::Display for LinesTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoPdb => "they need its portable PDB, embedded or beside it (-p:DebugType=portable makes one)",
+            Self::NoPlace => {
+                "its metadata has no place for counters, as in the core library, and in obfuscated or damaged files; instrument \
+                 the compiler's output"
+            }
+        })
     }
 }
 

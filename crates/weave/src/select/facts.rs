@@ -7,7 +7,7 @@ use std::{
 };
 
 use ecma335::{
-    Cursor, FileOffset, FullNames, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
+    Budget, Cursor, FileOffset, FullNames, Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     pdb::document_name,
     schema::{CustomAttribute, MethodDebugInformation, MethodDef, MethodSemantics, StateMachineMethod, TypeDef, TypeRef},
 };
@@ -87,7 +87,7 @@ impl<'a, 'm> Facts<'a, 'm> {
     }
 
     /// The methods that the attribute `ExcludeFromCodeCoverage` leaves out: on the method, its property or event, a type, or the
-    /// assembly. It also holds for the lambdas and local functions of such a method.
+    /// assembly. It also holds for the lambdas, local functions and state machines of such a method.
     pub(crate) fn not_covered(&self) -> HashSet<Rid<MethodDef>> {
         let metadata = self.metadata;
         let is = |name| metadata.strings.string_bytes(name) == Ok(NOT_COVERED.as_bytes());
@@ -104,16 +104,43 @@ impl<'a, 'm> Facts<'a, 'm> {
         let accessors = metadata.tables.rows::<MethodSemantics>().filter(|(_, row)| row.association.token().is_some_and(is_on));
         let mut not_covered: HashSet<Rid<MethodDef>> = accessors.map(|(_, row)| row.method).collect();
         not_covered.extend(methods().filter(|rid| self.has_attribute(*rid, is_it)));
-        // The name of a lambda's method has the type and the name of the method that it is in.
+        let parts = self.parts_of(&not_covered);
+        not_covered.extend(parts);
+        let kickoff = |rid: Rid<MethodDef>| self.generated.step(rid)?.kickoff;
+        let steps: Vec<_> = methods().filter(|rid| kickoff(*rid).is_some_and(|rid| not_covered.contains(&rid))).collect();
+        not_covered.extend(steps);
+        not_covered
+    }
+
+    /// The lambdas and local functions of methods, and their state machines whose kickoff method is not known. The compiler's number
+    /// of the method tells which overload has them. Where it has none, all overloads do.
+    fn parts_of(&self, methods: &HashSet<Rid<MethodDef>>) -> Vec<Rid<MethodDef>> {
+        let (image, metadata) = (self.image, self.metadata);
+        let all = || metadata.tables.rows::<MethodDef>().map(|(rid, _)| rid);
         let name_of = |rid: Rid<MethodDef>| {
             Some((self.names.name_of(metadata.owner(rid)?).ok()?, metadata.name(metadata.row(rid).ok()?.name).ok()?))
         };
-        let written: HashSet<(String, String)> = not_covered.iter().filter_map(|rid| name_of(*rid)).collect();
-        not_covered.extend(methods().filter(|rid| {
-            let source = name_of(*rid).and_then(|(class, name)| names::source_name(&class, &name));
-            source.is_some_and(|source| written.contains(&(source.type_name, source.method)))
-        }));
-        not_covered
+        let mut numbers: HashMap<(String, String), HashSet<u32>> = HashMap::new();
+        let budget = Budget::for_file(image.bytes().len());
+        for rid in all() {
+            // The code of an async method is in its state machine.
+            let written = self.generated.step(rid).and_then(|step| step.kickoff).unwrap_or(rid);
+            if let Some(name) = name_of(written).filter(|_| methods.contains(&written)) {
+                numbers.entry(name).or_default().extend(names::numbers_in(image, metadata, rid, &budget));
+            }
+        }
+        let is_part = |rid: &Rid<MethodDef>| {
+            let Some((class, name)) =
+                name_of(*rid).filter(|_| self.generated.step(*rid).is_none_or(|step| step.kickoff.is_none()))
+            else {
+                return false;
+            };
+            let source = names::source_name(&class, &name).map(|source| (source.type_name, source.method));
+            source
+                .and_then(|source| numbers.get(&source))
+                .is_some_and(|numbers| names::method_number(&class, &name).is_none_or(|number| numbers.contains(&number)))
+        };
+        all().filter(is_part).collect()
     }
 
     /// Whether a module refers to or defines that attribute.
