@@ -130,7 +130,7 @@ fn allocated_bytes_are_added_up_if_all_profiles_have_them() {
         let profile = Profile::parse(&bytes).expect("it is a profile");
         assert!(!profile.has(SampleType::ALLOCATED));
         let rows = own(&bytes);
-        assert!(rows.len() > 3 && rows.iter().all(|(_, own, total)| (*own, *total) == (None, None)), "{rows:?}");
+        assert!(!rows.is_empty() && rows.iter().all(|(_, own, total)| (*own, *total) == (None, None)), "{rows:?}");
         // A later one cannot bring them back.
         assert_eq!(own(&merged([&bytes, &one])).iter().filter(|(_, own, _)| own.is_some()).count(), 0);
     }
