@@ -205,5 +205,5 @@ fn bytes_of_both_sides_are_shown() {
     browser.open(&page, "metric=bytes");
     assert_eq!(browser.eval("App.state.metric"), "bytes");
     let sums = "[App.tree.total('bytes', true)[0], App.tree.total('bytes')[0]]";
-    assert_eq!(browser.eval(sums), serde_json::json!([1024.0, 3072.0]));
+    assert_eq!(browser.eval(sums), serde_json::json!([1024, 3072]));
 }

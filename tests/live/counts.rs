@@ -59,7 +59,7 @@ fn allocated_bytes_are_counted_in_memory() {
         let (work, app) = (Work::new("allocations"), sample("orders").join("orders.exe"));
         for (options, are_counted) in [(&["--rewrite"][..], false), (&["--rewrite", "--allocations"], true)] {
             let (_, errors, code) = said(&output(&mut work.live(&runtime, options, &app, &[])));
-            assert_eq!(code, Some(0), "{errors}");
+            assert_eq!(code, Some(3), "{errors}");
             let profile = profile_in(&work.profiles(&runtime));
             assert_eq!(profile.sum(profile::SampleType::ALLOCATED) > 0, are_counted, "{options:?} on {}", runtime.name);
             fs::remove_dir_all(work.profiles(&runtime)).expect("it was made");

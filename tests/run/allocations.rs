@@ -75,7 +75,7 @@ fn own(row: &Row<'_>) -> u64 {
 fn bytes_are_what_the_program_notes() {
     let Some((program, by_variable)) = programs("notes") else { return };
     let by_option = woven(&program, "option", &["--allocations"]);
-    // What the tracker allocates for the values is not the program's.
+    // The tracker allocates for the values, and the program's methods must not see that.
     let captured = woven(&program, "captured", &["--allocations", "--capture", "args,return,this,exception"]);
     for runtime in Runtime::all() {
         for (mode, woven, variable) in

@@ -35,8 +35,8 @@ namespace Ilinst
         public static bool AreWanted;
 
         /// <summary>
-        /// By the variable, or else by the marks of the modules that are loaded at the first probe. Before any lock is taken: to
-        /// find the types of attributes, the runtime may call the program.
+        /// Looks at the variable, or else at the marks of the modules that are loaded at the first probe. No lock is taken before:
+        /// to find the types of attributes, the runtime may call the program.
         /// </summary>
         public static void Look()
         {
@@ -50,7 +50,7 @@ namespace Ilinst
             {
                 foreach (WovenAttribute mark in NameWriter.MarksOf(assembly))
                 {
-                    if (mark.Options.IndexOf(Option, StringComparison.Ordinal) >= 0)
+                    if (mark.Options != null && mark.Options.IndexOf(Option, StringComparison.Ordinal) >= 0)
                     {
                         return true;
                     }

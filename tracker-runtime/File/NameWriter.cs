@@ -151,7 +151,7 @@ namespace Ilinst
             }
             catch (Exception)
             {
-                // What it has of a module made at run time is not to be asked.
+                // An assembly made at run time refuses to say.
             }
             return marks;
         }
