@@ -182,3 +182,28 @@ fn both_sides_are_shown() {
     shown.browser.key("4");
     assert_eq!(shown.text("[data-column=self-base]"), time(number(methods[0], "self", "base")));
 }
+
+#[test]
+#[ignore = "needs Chromium"]
+fn bytes_of_both_sides_are_shown() {
+    let folder = scratch("html-compare-bytes");
+    let page = folder.join("changes.html");
+    for (name, bytes) in [("base", 1000), ("new", 3048)] {
+        let tree = format!(" Main total=700000 bytes={}\n  Load calls=60 total=200000 bytes={bytes}\n", bytes + 24);
+        let text = format!("profile end=900000 flags=513{METHODS}tree\nthread 1 Main\n{tree}");
+        fs::write(folder.join(name).with_extension("ilprof"), builder::build(&text)).expect("it can be written");
+    }
+    let mut compare = ilinst();
+    let output = compare.current_dir(&folder).args(["compare", "base.ilprof", "new.ilprof", "--html"]).arg(&page).output();
+    assert_eq!(said(&output.expect("ilinst runs")).2, Some(0));
+    let Some(mut browser) = Browser::start("compare-bytes", 1400, 800) else { return };
+    browser.open(&page, "view=table");
+    let cells = "[...document.querySelectorAll('.rows .row')].map((row) => ['bytes-base', 'bytes-new', 'bytes-change',
+       'total-bytes-change'].map((column) => row.querySelector(`[data-column=${column}]`).textContent)).sort()";
+    let expected = [["1000 B", "3.0 KiB", "+2.0 KiB", "+2.0 KiB"], ["24 B", "24 B", "0", "+2.0 KiB"]];
+    assert_eq!(browser.eval(cells), serde_json::json!(expected));
+    browser.open(&page, "metric=bytes");
+    assert_eq!(browser.eval("App.state.metric"), "bytes");
+    let sums = "[App.tree.total('bytes', true)[0], App.tree.total('bytes')[0]]";
+    assert_eq!(browser.eval(sums), serde_json::json!([1024, 3072]));
+}

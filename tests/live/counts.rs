@@ -54,6 +54,21 @@ fn live_and_woven_programs_have_the_same_calls() {
 
 #[test]
 #[ignore = "needs runtimes"]
+fn allocated_bytes_are_counted_in_memory() {
+    for runtime in runtimes() {
+        let (work, app) = (Work::new("allocations"), sample("orders").join("orders.exe"));
+        for (options, are_counted) in [(&["--rewrite"][..], false), (&["--rewrite", "--allocations"], true)] {
+            let (_, errors, code) = said(&output(&mut work.live(&runtime, options, &app, &[])));
+            assert_eq!(code, Some(3), "{errors}");
+            let profile = profile_in(&work.profiles(&runtime));
+            assert_eq!(profile.sum(profile::SampleType::ALLOCATED) > 0, are_counted, "{options:?} on {}", runtime.name);
+            fs::remove_dir_all(work.profiles(&runtime)).expect("it was made");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
 fn each_call_of_each_thread_is_counted() {
     for runtime in runtimes() {
         let work = Work::new("threads");

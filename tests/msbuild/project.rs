@@ -186,6 +186,16 @@ fn a_build_counts_lines_by_one_property() {
     }
 }
 
+#[test]
+#[ignore = "needs the .NET SDK"]
+fn a_build_counts_allocated_bytes_by_one_property() {
+    let Some(dotnet) = new_project("allocations") else { return };
+    dotnet.run(&[&BUILD[..], &["-p:IlinstAllocations=true"]].concat());
+    dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
+    let profile = profile::Profile::parse(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there")).expect("it is one");
+    assert!(profile.sum(profile::SampleType::ALLOCATED) > 0);
+}
+
 /// Options that a build decides itself cannot be given.
 #[test]
 fn each_option_that_weaves_has_a_property() {

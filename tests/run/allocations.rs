@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -22,19 +23,32 @@ const HEADER: u64 = 40;
 /// Methods that also allocate by what the compiler and the runtime add: exceptions' stack traces, state machines.
 const AT_LEAST: [&str; 2] = ["Fails", "Loads"];
 
-/// The program, and its instrumented copy.
-fn programs(test: &str) -> Option<(PathBuf, PathBuf)> {
-    let mcs = require("ILINST_MCS")?;
-    let folder = scratch(&format!("allocations-{test}"));
-    let program = folder.join("program.exe");
-    let source = root().join("tests/run/allocations/program.cs");
-    let output = Command::new(mcs).arg(format!("-out:{}", program.display())).arg(source).output().expect("it starts");
+/// Compiles a source beside this file.
+fn compile(source: &str, assembly: &Path, options: &[String]) -> Option<()> {
+    let mut mcs = Command::new(require("ILINST_MCS")?);
+    let source = root().join("tests/run/allocations").join(source);
+    let output = mcs.arg(format!("-out:{}", assembly.display())).args(options).arg(source).output().expect("it starts");
     assert!(output.status.success(), "{:?}", said(&output));
     let config = root().join("samples/hello/bin/hello.runtimeconfig.json");
-    fs::copy(config, program.with_extension("runtimeconfig.json")).expect("it can be copied");
-    let woven = folder.join("woven/program.exe");
-    instrument(&[&program, &"-o", &woven, &"--min-il", &"0", &"--calls", &"none", &"-q"]);
+    fs::copy(config, assembly.with_extension("runtimeconfig.json")).expect("it can be copied");
+    Some(())
+}
+
+/// The program, and its instrumented copy.
+fn programs(test: &str) -> Option<(PathBuf, PathBuf)> {
+    let program = scratch(&format!("allocations-{test}")).join("program.exe");
+    compile("program.cs", &program, &[])?;
+    let woven = woven(&program, "woven", &[]);
     Some((program, woven))
+}
+
+/// A copy of an assembly in a folder beside it, instrumented with these options.
+fn woven(assembly: &Path, folder: &str, options: &[&str]) -> PathBuf {
+    let woven = assembly.with_file_name(folder).join(assembly.file_name().expect("it has a name"));
+    let common = ["--min-il", "0", "--calls", "none", "-q"];
+    let options: Vec<&dyn AsRef<OsStr>> = common.iter().chain(options).map(|option| option as &dyn AsRef<OsStr>).collect();
+    instrument(&[&[&assembly as &dyn AsRef<OsStr>, &"-o", &woven], &options[..]].concat());
+    woven
 }
 
 /// Returns what the program prints: bytes by name.
@@ -59,12 +73,17 @@ fn own(row: &Row<'_>) -> u64 {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn bytes_are_what_the_program_notes() {
-    let Some((program, woven)) = programs("notes") else { return };
+    let Some((program, by_variable)) = programs("notes") else { return };
+    let by_option = woven(&program, "option", &["--allocations"]);
+    // The tracker allocates for the values, and the program's methods must not see that.
+    let captured = woven(&program, "captured", &["--allocations", "--capture", "args,return,this,exception"]);
     for runtime in Runtime::all() {
-        for mode in ["exact", "trace"] {
-            println!("mode {mode} on {}", runtime.name);
+        for (mode, woven, variable) in
+            [("exact", &by_variable, "1"), ("exact", &by_option, ""), ("trace", &by_option, ""), ("exact", &captured, "")]
+        {
+            println!("mode {mode} on {}, ILINST_ALLOCATIONS={variable}", runtime.name);
             let work = scratch("allocations-work");
-            let mut notes_of = notes(&runtime, &woven, &work, &[("ILINST_ALLOCATIONS", "1"), ("ILINST_MODE", mode)]);
+            let mut notes_of = notes(&runtime, woven, &work, &[("ILINST_ALLOCATIONS", variable), ("ILINST_MODE", mode)]);
             notes_of.remove("whole");
             let profile = profile_in(&work);
             let rows = profile.rows(SortBy::Bytes);
@@ -134,18 +153,95 @@ fn a_phase_has_the_bytes_of_its_own_calls() {
 #[test]
 #[ignore = "needs .NET and Mono"]
 fn modes_that_do_not_see_each_call_are_refused() {
-    let Some((_, woven)) = programs("refused") else { return };
+    let Some((program, by_variable)) = programs("refused") else { return };
+    let by_option = woven(&program, "option", &["--allocations"]);
     for runtime in Runtime::all() {
-        for mode in ["count", "sampled"] {
+        for (woven, mode, variable, is_refused) in [
+            (&by_variable, "count", "1", true),
+            (&by_variable, "sampled", "1", true),
+            (&by_option, "count", "", true),
+            (&by_option, "count", "0", false),
+        ] {
             let work = scratch("allocations-work-refused");
-            let mut command = runtime.program(&woven, &work);
-            let output = command.envs([("ILINST_ALLOCATIONS", "1"), ("ILINST_MODE", mode)]).output().expect("the runtime starts");
-            let (_, errors, code) = said(&output);
+            let mut command = runtime.program(woven, &work);
+            let output = command.envs([("ILINST_ALLOCATIONS", variable), ("ILINST_MODE", mode)]).output();
+            let (_, errors, code) = said(&output.expect("the runtime starts"));
             assert_eq!(code, Some(0));
-            assert!(errors.contains("ILINST_ALLOCATIONS needs ILINST_MODE=exact"), "{errors}");
-            assert_eq!(fs::read_dir(&work).expect("it is there").count(), 0);
+            assert_eq!(errors.contains("allocated bytes (--allocations) need ILINST_MODE=exact"), is_refused, "{errors}");
+            assert_eq!(fs::read_dir(&work).expect("it is there").count(), usize::from(!is_refused));
         }
     }
+}
+
+/// The library is loaded after the first call, and may have a tracker of its own.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn modules_loaded_at_the_first_call_decide_for_all() {
+    let folder = scratch("allocations-modules");
+    let [caller, library] = ["caller.exe", "library.dll"].map(|name| folder.join(name));
+    let reference = format!("-r:{}", library.display());
+    let Some(()) = compile("library.cs", &library, &["-target:library".to_owned()]) else { return };
+    let Some(()) = compile("caller.cs", &caller, &[reference]) else { return };
+    let file = folder.join("bytes.toml");
+    fs::write(&file, "allocations = true\n").expect("it can be written");
+    let by_file = ["--config", file.to_str().expect("it is text")];
+    let (none, by_option, embed): (&[&str], &[&str], &[&str]) = (&[], &["--allocations"], &["--embed"]);
+    let embedded = [by_option, embed].concat();
+    for (place, (of_caller, of_library, variable, are_counted)) in [
+        (by_option, none, "", true),
+        (&by_file, none, "", true),
+        (none, by_option, "", false),
+        (&embedded, embed, "", true),
+        (embed, &embedded, "", false),
+        (by_option, by_option, "0", false),
+        (none, none, "1", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let woven_folder = format!("woven-{place}");
+        let program = woven(&caller, &woven_folder, of_caller);
+        woven(&library, &woven_folder, of_library);
+        for runtime in Runtime::all() {
+            println!("{of_caller:?}, {of_library:?}, ILINST_ALLOCATIONS={variable} on {}", runtime.name);
+            let work = scratch("allocations-work-modules");
+            let mut command = runtime.program(&program, &work);
+            let said = said(&command.env("ILINST_ALLOCATIONS", variable).output().expect("the runtime starts"));
+            assert_eq!(said, (String::new(), String::new(), Some(0)));
+            let profile = profile_in(&work);
+            let rows = profile.rows(SortBy::Name);
+            for (method, size) in [("Caller::Array", 1000), ("Library::Array", 3000)] {
+                let row = rows.iter().find(|row| row.raw_name.as_deref() == Some(method)).expect("it was called");
+                assert_eq!((row.calls, row.self_bytes.is_some()), (1, are_counted), "{method}");
+                // Its first call may have bytes of the runtime's.
+                assert!(row.self_bytes.is_none_or(|bytes| bytes >= size), "{method}: {:?}", row.self_bytes);
+            }
+        }
+    }
+}
+
+/// Mono with a core library that lacks the method, as that of an old version.
+#[test]
+#[ignore = "needs Mono"]
+fn a_runtime_that_does_not_count_bytes_is_reported() {
+    let (Some(mono), Some(libraries)) = (Runtime::find("Mono"), require("ILINST_MONO_LIB")) else { return };
+    const METHOD: &[u8] = b"GetAllocatedBytesForCurrentThread\0";
+    let folder = scratch("allocations-old-runtime");
+    let mut core = fs::read(libraries.join("4.5/mscorlib.dll")).expect("Mono has it");
+    let at = core.windows(METHOD.len()).position(|bytes| bytes == METHOD).expect("this version has the method");
+    core[at] = b'X';
+    fs::write(folder.join("mscorlib.dll"), core).expect("it can be written");
+    let program = folder.join("hello.exe");
+    fs::copy(root().join("samples/hello/bin/hello.exe"), &program).expect("it can be copied");
+    let work = scratch("allocations-work-old-runtime");
+    let mut command = mono.program(&woven(&program, "woven", &["--allocations"]), &work);
+    let (_, errors, code) = said(&command.env("MONO_PATH", &folder).output().expect("it starts"));
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    let profile = profile_in(&work);
+    assert!(!profile.has(SampleType::ALLOCATED) && profile.sum(SampleType::CALLS) > 0);
+    let (output, errors, _) = said(&ilinst().current_dir(&work).arg("report").output().expect("it starts"));
+    let note = "allocated bytes were not counted (--allocations): this runtime cannot count those of a thread";
+    assert!(format!("{output}{errors}").contains(note), "{output}{errors}");
 }
 
 /// The exit code of `compare` with a gate, of two profiles whose method `Load` allocated these bytes (none: not counted).

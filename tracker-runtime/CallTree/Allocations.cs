@@ -6,7 +6,7 @@ using System.Runtime.InteropServices;
 namespace Ilinst
 {
     /// <summary>
-    /// ILINST_ALLOCATIONS: the bytes that a thread allocates in a node's calls. They are counted as time is, by a clock of each
+    /// --allocations: the bytes that a thread allocates in a node's calls. They are counted as time is, by a clock of each
     /// thread's own: <see cref="CallTree.Bytes"/>. It stands still while the tracker itself is at work, and in pauses.
     /// </summary>
     internal static unsafe class Allocations
@@ -14,6 +14,8 @@ namespace Ilinst
         public delegate long Counter();
 
         private const MethodImplOptions Inlined = (MethodImplOptions)256;
+        /// <summary>As a mark has it. Another option of a mark comes first.</summary>
+        private const string Option = " --allocations";
 
         /// <summary>The bytes that this thread has allocated so far; null if bytes are not counted.</summary>
         private static Counter count;
@@ -29,43 +31,71 @@ namespace Ilinst
             get { return count != null; }
         }
 
-        /// <summary>By the settings. Before the first tree is made.</summary>
-        public static void Choose()
+        /// <summary>Whether this tracker would count bytes. The tracker that makes the profile decides for the process.</summary>
+        public static bool AreWanted;
+
+        /// <summary>
+        /// Looks at the variable, or else at the marks of the modules that are loaded at the first probe. No lock is taken before:
+        /// to find the types of attributes, the runtime may call the program.
+        /// </summary>
+        public static void Look()
         {
-            if (!Settings.CountsAllocations)
+            string setting = Settings.Allocations;
+            AreWanted = setting.Length == 0 ? AreAsked() : setting == "1";
+        }
+
+        private static bool AreAsked()
+        {
+            foreach (Assembly assembly in AppDomain.CurrentDomain.GetAssemblies())
             {
-                return;
+                foreach (WovenAttribute mark in NameWriter.MarksOf(assembly))
+                {
+                    if (mark.Options != null && mark.Options.IndexOf(Option, StringComparison.Ordinal) >= 0)
+                    {
+                        return true;
+                    }
+                }
             }
-            try
+            return false;
+        }
+
+        /// <summary>The flags of a new profile's header.</summary>
+        public static int FlagsOfNew()
+        {
+            if (!AreWanted || Find() != null)
+            {
+                return AreWanted ? HeaderFlags.Allocations : 0;
+            }
+            Log.Write("allocations: this runtime does not count the bytes that a thread allocates; only times are recorded");
+            return HeaderFlags.NoAllocations;
+        }
+
+        /// <summary>As the profile's header says, before the first tree is made: trackers of a process share their trees.</summary>
+        public static void Start(Header* header)
+        {
+            if ((header->Flags & HeaderFlags.Allocations) != 0)
             {
                 count = Find();
+                SlotsOfNode = 2;
+                NodeSize = SlotsOfNode * NodeLayout.Size;
+            }
+        }
+
+        private static Counter Find()
+        {
+            try
+            {
+                return OfRuntime();
             }
             catch (Exception)
             {
-                count = null;
-            }
-            if (count == null)
-            {
-                Log.Write("allocations: this runtime does not count the bytes that a thread allocates; only times are recorded");
-                return;
-            }
-            SlotsOfNode = 2;
-            NodeSize = SlotsOfNode * NodeLayout.Size;
-        }
-
-        /// <summary>The flags of the header about it.</summary>
-        public static int HeaderFlags
-        {
-            get
-            {
-                return AreCounted ? Ilinst.HeaderFlags.Allocations
-                    : Settings.CountsAllocations ? Ilinst.HeaderFlags.NoAllocations : 0;
+                return null;
             }
         }
 
         /// <summary>.NET Core has it since 2.0, .NET Framework since 4.8. It is called once: the first call may allocate.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
-        private static Counter Find()
+        private static Counter OfRuntime()
         {
             MethodInfo method = typeof(GC).GetMethod(
                 "GetAllocatedBytesForCurrentThread", BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic);

@@ -72,6 +72,7 @@ namespace Ilinst
                     // A thread of the parent's may have the lock.
                     return null;
                 }
+                LookOnce();
                 using (gate.Enter())
                 {
                     if (!StartOnce() || Mode.Kind == RecordingMode.Count)
@@ -111,6 +112,7 @@ namespace Ilinst
             isBusy = true;
             try
             {
+                LookOnce();
                 using (gate.Enter())
                 {
                     return StartOnce();
@@ -119,6 +121,14 @@ namespace Ilinst
             finally
             {
                 isBusy = was;
+            }
+        }
+
+        private static void LookOnce()
+        {
+            if (!isStarted)
+            {
+                Allocations.Look();
             }
         }
 

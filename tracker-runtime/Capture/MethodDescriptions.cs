@@ -43,7 +43,7 @@ namespace Ilinst
                 }
                 catch (Exception)
                 {
-                    // An assembly made at run time has no marks.
+                    // A tool may have damaged the mark.
                 }
             }
             return null;

@@ -68,19 +68,12 @@ namespace Ilinst
             // The module was loaded not long ago.
             for (int i = assemblies.Length - 1; i >= 0; i--)
             {
-                try
+                foreach (WovenAttribute mark in NameWriter.MarksOf(assemblies[i]))
                 {
-                    foreach (WovenAttribute mark in NameWriter.MarksOf(assemblies[i]))
+                    if (mark.ModuleKey == moduleKey && mark.Lines != null)
                     {
-                        if (mark.ModuleKey == moduleKey && mark.Lines != null)
-                        {
-                            return mark.Lines;
-                        }
+                        return mark.Lines;
                     }
-                }
-                catch (Exception)
-                {
-                    // An assembly made at run time has no marks.
                 }
             }
             return null;

@@ -130,19 +130,28 @@ namespace Ilinst
             return true;
         }
 
-        /// <summary>The marks of an assembly. A module that several were merged into may have the mark of each.</summary>
+        /// <summary>
+        /// The marks of an assembly; one made at run time has none. A module that several were merged into may have the mark of each.
+        /// </summary>
         public static List<WovenAttribute> MarksOf(Assembly assembly)
         {
             List<WovenAttribute> marks = new List<WovenAttribute>();
-            if (MayBeWoven(assembly))
+            try
             {
-                foreach (Module module in ModulesOf(assembly))
+                if (MayBeWoven(assembly))
                 {
-                    foreach (WovenAttribute mark in module.GetCustomAttributes(typeof(WovenAttribute), false))
+                    foreach (Module module in ModulesOf(assembly))
                     {
-                        marks.Add(mark);
+                        foreach (WovenAttribute mark in module.GetCustomAttributes(typeof(WovenAttribute), false))
+                        {
+                            marks.Add(mark);
+                        }
                     }
                 }
+            }
+            catch (Exception)
+            {
+                // An assembly made at run time refuses to say.
             }
             return marks;
         }

@@ -30,10 +30,14 @@ namespace Ilinst
             {
                 Make(control);
             }
-            if (control->Header != 0 && control->Trackers++ == 0)
+            if (control->Header != 0)
             {
-                // The last one before was unloaded, and took this for the end.
-                ((Header*)control->Header)->Flags &= ~HeaderFlags.CleanExit;
+                Allocations.Start((Header*)control->Header);
+                if (control->Trackers++ == 0)
+                {
+                    // The last one before was unloaded, and took this for the end.
+                    ((Header*)control->Header)->Flags &= ~HeaderFlags.CleanExit;
+                }
             }
             Control.Exit(control);
             if (control->Header == 0)
@@ -84,7 +88,7 @@ namespace Ilinst
         {
             header->Version = HeaderLayout.Version;
             // Nothing is told of the end there: each writing may be the last.
-            header->Flags = Sandbox.IsHere ? flags | HeaderFlags.Copy : flags;
+            header->Flags = (Sandbox.IsHere ? flags | HeaderFlags.Copy : flags) | Allocations.FlagsOfNew();
             header->ProcessId = ThisProcess.Id();
             header->PointerSize = IntPtr.Size;
             header->HeaderSize = HeaderLayout.Block;

@@ -30,7 +30,6 @@ namespace Ilinst
                 Log.Write("mode exact: a sampler needs threads, which there are none of here");
                 Kind = RecordingMode.Exact;
             }
-            Allocations.Choose();
             int clock = Settings.Clock();
             if (clock != ClockKind.Stopwatch)
             {
@@ -48,7 +47,6 @@ namespace Ilinst
             Statistics.Shift = Statistics.ShiftFor(Clock.Frequency);
             header->HistogramShift = Statistics.Shift;
             header->Mode = Kind;
-            header->Flags |= Allocations.HeaderFlags;
             if (Kind == RecordingMode.Count)
             {
                 Counters.Start();

@@ -45,16 +45,16 @@ namespace Ilinst
                 }
             }
             string mode = Text(ModeVariable);
-            return CountsAllocations && (mode == "sampled" || mode == "count")
-                ? "nothing is recorded: " + AllocationsVariable + " needs " + ModeVariable + "=exact (the default) or trace, and not "
-                    + mode + ", which does not see each call begin and end"
+            return Ilinst.Allocations.AreWanted && (mode == "sampled" || mode == "count")
+                ? "nothing is recorded: allocated bytes (--allocations) need " + ModeVariable + "=exact (the default) or trace, and not "
+                    + mode + ", which does not see each call begin and end; " + AllocationsVariable + "=0 counts no bytes"
                 : null;
         }
 
-        /// <summary>Whether allocated bytes are to be counted.</summary>
-        public static bool CountsAllocations
+        /// <summary>"1" if allocated bytes are to be counted, "0" if not; empty if the marks of modules decide.</summary>
+        public static string Allocations
         {
-            get { return Text(AllocationsVariable) == "1"; }
+            get { return Text(AllocationsVariable); }
         }
 
         /// <summary>Whether tracking is to begin when it is asked to.</summary>

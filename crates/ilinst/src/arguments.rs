@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use weave::{
     CallsWord, Captured, Pattern, Rule,
     option_table::{
-        ALL, ALL_ASSEMBLIES, CALLS, CAPTURE, EMBED, ENTER, EXCEPT_NOISE, EXCLUDE, HANDLE, INCLUDE, KEEP_LAYOUT, LEAVE, LINES,
-        LINES_ONLY, MIN_IL, NAMES, ONLY_HOT, OptionRow, OptionValue, PRESET, SNK, STRICT, WEAVE,
+        ALL, ALL_ASSEMBLIES, ALLOCATIONS, CALLS, CAPTURE, EMBED, ENTER, EXCEPT_NOISE, EXCLUDE, HANDLE, INCLUDE, KEEP_LAYOUT,
+        LEAVE, LINES, LINES_ONLY, MIN_IL, NAMES, ONLY_HOT, OptionRow, OptionValue, PRESET, SNK, STRICT, WEAVE,
     },
 };
 
@@ -73,6 +73,9 @@ pub(crate) struct WeaveArgs {
 
     #[arg(long, help_heading = LINES_ONLY.heading, value_name = LINES_ONLY.value_name, help = LINES_ONLY.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) lines_only: Option<bool>,
+
+    #[arg(long, help_heading = ALLOCATIONS.heading, value_name = ALLOCATIONS.value_name, help = ALLOCATIONS.help, long_help = ALLOCATIONS.long_help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) allocations: Option<bool>,
 
     #[arg(long, help_heading = ALL_ASSEMBLIES.heading, value_name = ALL_ASSEMBLIES.value_name, help = ALL_ASSEMBLIES.help, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub(crate) all_assemblies: Option<bool>,
@@ -174,6 +177,7 @@ settings! {
     CAPTURE = selection.capture;
     LINES = lines;
     LINES_ONLY = lines_only;
+    ALLOCATIONS = allocations;
     ALL_ASSEMBLIES = all_assemblies;
     SNK = snk;
     KEEP_LAYOUT = keep_layout;

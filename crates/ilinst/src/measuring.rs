@@ -20,10 +20,6 @@ pub(crate) struct MeasuringArgs {
     /// Time each call; by default, calls shorter than a probe are no longer timed after some thousand calls, only counted
     #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
     exact: bool,
-
-    /// Also count the bytes that methods allocate, exactly; each call is timed, and probes take longer
-    #[arg(help_heading = "Measuring", long, conflicts_with_all = ["sample", "hooks"])]
-    allocations: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -54,35 +50,23 @@ impl MeasuringArgs {
     /// Has the program instrumented without probes in mode none.
     ///
     /// # Errors
-    /// If that leaves nothing to record.
+    /// If that leaves nothing to record, or the mode does not count allocated bytes.
     pub(crate) fn choose(&self, weaving: &mut Weaving) -> Result<(), Failure> {
+        let options = &mut weaving.options.weave;
         if self.mode == Some(Mode::None) {
-            let options = &mut weaving.options.weave;
             if !options.counts_lines() {
                 return Err(Failure::usage("--mode none records no calls, so it needs --lines"));
             }
             (options.lines, options.lines_only) = (false, true);
         }
-        Ok(())
-    }
-
-    /// Refuses options that exclude each other.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        match self.mode.filter(|mode| self.allocations && matches!(mode, Mode::Sampled | Mode::Count | Mode::None)) {
+        let word = self.mode.filter(|mode| options.allocations && matches!(mode, Mode::Sampled | Mode::Count | Mode::None));
+        match word.and_then(|mode| mode.to_possible_value()) {
+            Some(word) => Err(Failure::usage(format_args!(
+                "--allocations needs --mode exact (the default) or trace: --mode {} does not see each call begin and end",
+                word.get_name()
+            ))),
             None => Ok(()),
-            Some(mode) => {
-                let mode = mode.to_possible_value().map(|mode| mode.get_name().to_owned()).unwrap_or_default();
-                let text = format!(
-                    "--allocations needs --mode exact (the default) or trace: --mode {mode} does not see each call begin and end"
-                );
-                Err(Failure::usage(text).into())
-            }
         }
-    }
-
-    /// Whether allocated bytes are to be counted.
-    pub(crate) fn counts_allocations(&self) -> bool {
-        self.allocations
     }
 
     /// Sets the variables of a program.
@@ -96,9 +80,6 @@ impl MeasuringArgs {
         }
         if self.exact {
             program.env("ILINST_COUNT_BELOW", "0");
-        }
-        if self.allocations {
-            program.env("ILINST_ALLOCATIONS", "1");
         }
     }
 }

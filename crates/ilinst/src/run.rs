@@ -137,7 +137,6 @@ impl Opts {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        self.measuring.check()?;
         if self.started.is_none()
             && !self.sdk
             && let Some(kind) = SdkCommand::parse(&self.command)?

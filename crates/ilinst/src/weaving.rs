@@ -65,7 +65,8 @@ impl WeaveArgs {
             }
         }
         let settings = args.add(file.as_ref().map(|file| &file.args));
-        let Self { selection, lines, lines_only, all_assemblies, snk: keys, keep_layout, embed, names, strict } = args;
+        let Self { selection, lines, lines_only, allocations, all_assemblies, snk: keys, keep_layout, embed, names, strict } =
+            args;
         let mut calls = Calls::default();
         selection.calls.into_iter().for_each(|word| calls.add(word));
         let mut hook_assemblies = Vec::new();
@@ -84,12 +85,17 @@ impl WeaveArgs {
             names: names.unwrap_or_default(),
             lines: lines.unwrap_or_default(),
             lines_only: lines_only.unwrap_or_default(),
+            allocations: allocations.unwrap_or_default(),
             hooks: selection.hooks.resolve(&mut hook_assemblies)?.unwrap_or(Hooks::TRACKER),
             capture: selection.capture.unwrap_or_default(),
             rules,
         };
         if weave.capture.calls && weave.hooks.methods().next().is_some() {
             let text = "--capture keeps what the tracker's probes see, and hooks take their place: say one of them";
+            return Err(Failure::usage(text).into());
+        }
+        if weave.allocations && (weave.lines_only || weave.hooks.methods().next().is_some()) {
+            let text = "--allocations counts bytes in the tracker's probes: leave it out, or --lines-only and hooks";
             return Err(Failure::usage(text).into());
         }
         let all_assemblies = all_assemblies.unwrap_or_default();

@@ -23,7 +23,7 @@ function changeOf(metric, fn) {
 }
 
 /** The metric of the comparison that a metric of paths is judged by. */
-const JUDGED = { running: 'total', waiting: 'waiting', cpu: 'cpu', calls: 'calls' };
+const JUDGED = { running: 'total', waiting: 'waiting', cpu: 'cpu', calls: 'calls', bytes: 'total-bytes' };
 
 /** Colours by what became of frames: warm what takes more, cold what takes less, pale what may be noise. */
 class ChangeColours {
@@ -100,6 +100,10 @@ const COMPARED_COLUMNS = (() => {
     number('waiting', 'change', 'Waiting', 'In calls that wait: the new less the base', change(time), true),
     number('calls', 'base', 'Calls, base', 'How often it was called in the base', count),
     number('calls', 'new', 'Calls, new', 'How often it was called in the new runs', count),
+    number('bytes', 'base', 'Bytes, base', 'Bytes that it alone allocated in the base', size, true),
+    number('bytes', 'new', 'Bytes, new', 'Bytes that it alone allocated in the new runs', size, true),
+    number('bytes', 'change', 'Change', 'The new less the base', change(size), true),
+    number('total-bytes', 'change', 'With callees', 'Bytes with what it calls: the new less the base', change(size), true),
   ];
 })();
 
@@ -113,7 +117,7 @@ function comparedFacts(fn) {
   const rows = Object.keys(COMPARED.metrics).flatMap((metric) => {
     const change = changeOf(metric, fn);
     if (!change || (change.base === 0 && change.new === 0)) return [];
-    const say = metric === 'calls' ? count : time;
+    const say = metric === 'calls' ? count : metric.endsWith('bytes') ? size : time;
     const cell = (text, side) => element('td', { class: 'number', 'data-column': `${metric}-${side}` }, text);
     const cells = [
       cell(say(change.base), 'base'),

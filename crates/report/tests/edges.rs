@@ -3,6 +3,8 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../profile/tests/builder/mod.rs"]
 mod builder;
+#[allow(dead_code, reason = "not all of it is needed here")]
+mod shown;
 
 use names::MethodId;
 use profile::{
@@ -12,8 +14,9 @@ use profile::{
 };
 use report::{
     TextOptions,
-    views::{Relation, View, ViewOptions, Wanted, edges, view},
+    views::{GroupBy, Relation, View, ViewOptions, Wanted, edges, view},
 };
+use shown::shown;
 
 const TEXT: &str = "
 profile end=1000
@@ -47,6 +50,54 @@ fn recursion_is_counted_and_its_time_is_the_outermost_calls() {
         (Relation::Callee, "T.Parse", 10, 0.15),
     ];
     assert_eq!(found, expected);
+}
+
+const WITH_BYTES: &str = "
+profile end=1000 flags=513
+module assembly=Shop,Version=1 name=shop.dll
+method 1 T::Main
+method 2 T::Load
+method 3 U::Parse
+tree
+ Main total=1000 bytes=9000
+  Load calls=3 total=600 bytes=6000
+   Load calls=5 total=400 bytes=4000
+    Parse calls=9 total=100 bytes=1000
+  Parse calls=2 total=20 bytes=200
+";
+
+#[test]
+fn edges_and_groups_have_allocated_bytes_if_they_were_counted() {
+    let lines = |text: &str, wanted: fn(usize) -> Wanted| -> Vec<Vec<String>> {
+        let bytes = builder::build(text);
+        let profile = Profile::parse(&bytes).expect("it is a profile");
+        let load = profile.display_names().iter().position(|name| name == "T.Load").expect("it was called");
+        let shown = shown(&profile, &wanted(load), ViewOptions::default());
+        shown
+            .lines()
+            .map(|line| line.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect())
+            .collect()
+    };
+    let has = |lines: &[Vec<String>], bytes: &[&str], name: &str| {
+        let is_it = |cells: &Vec<String>| {
+            cells.ends_with(&[bytes, &[name]].concat().iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(lines.iter().any(is_it), "{bytes:?} {name}: {lines:#?}");
+    };
+    let method = lines(WITH_BYTES, |load| Wanted::Method(vec![load]));
+    // Load calls itself once: these bytes are the inner call's.
+    for (bytes, other) in [("5.9 KiB", "T.Main"), ("3.9 KiB", "T.Load"), ("1000 B", "U.Parse")] {
+        has(&method, &[bytes], other);
+    }
+    let types = lines(WITH_BYTES, |_| Wanted::Groups(GroupBy::Type));
+    has(&types, &["7.6 KiB", "8.8 KiB"], "T");
+    has(&types, &["1.2 KiB", "1.2 KiB"], "U");
+    let has_bytes = |lines: &[Vec<String>]| lines.iter().flatten().any(|cell| cell.contains("bytes"));
+    assert!(has_bytes(&method) && has_bytes(&types));
+    let without = WITH_BYTES.replace("513", "1");
+    for wanted in [(|load| Wanted::Method(vec![load])) as fn(usize) -> Wanted, |_| Wanted::Groups(GroupBy::Type)] {
+        assert!(!has_bytes(&lines(&without, wanted)));
+    }
 }
 
 /// Each method calls the next: looking at all nodes for each of them would take hours.

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use little_endian::{ByteOrder, LE};
 
-use profile::{Profile, merge::Merge, rows::SortBy};
+use profile::{Profile, SampleType, merge::Merge, rows::SortBy};
 use report::views::{ViewOptions, Wanted, threads};
 use shown::{shown, table, tree};
 
@@ -104,9 +104,41 @@ fn what_is_measured_is_added_up() {
     assert_eq!(tree(&merged, false).matches("Shop.Order.Save").count(), 1);
 }
 
+/// A profile with allocated bytes, in a phase too.
+fn with_bytes() -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../profile/tests/cases/allocations.txt");
+    builder::build(fs::read_to_string(path).expect("it is there").split_once("----\n").expect("a case").0)
+}
+
+#[test]
+fn allocated_bytes_are_added_up_if_all_profiles_have_them() {
+    let own = |bytes: &[u8]| -> Vec<(String, Option<u64>, Option<u64>)> {
+        let profile = Profile::parse(bytes).expect("it is a profile");
+        profile.rows(SortBy::Name).iter().map(|row| (row.name.clone(), row.self_bytes, row.total_bytes)).collect()
+    };
+    let one = with_bytes();
+    let twice: Vec<_> = own(&one)
+        .into_iter()
+        .map(|(name, own, total)| (name, own.map(|bytes| 2 * bytes), total.map(|bytes| 2 * bytes)))
+        .collect();
+    assert!(twice.iter().all(|(_, own, _)| own.is_some_and(|bytes| bytes > 0)), "{twice:?}");
+    assert_eq!(own(&merged([&one, &one])), twice);
+    // The bytes of the others are not known, which is not 0.
+    let without = builder::build(PROFILES[0]);
+    for parts in [[&one, &without], [&without, &one]] {
+        let bytes = merged(parts);
+        let profile = Profile::parse(&bytes).expect("it is a profile");
+        assert!(!profile.has(SampleType::ALLOCATED));
+        let rows = own(&bytes);
+        assert!(!rows.is_empty() && rows.iter().all(|(_, own, total)| (*own, *total) == (None, None)), "{rows:?}");
+        // A later one cannot bring them back.
+        assert_eq!(own(&merged([&bytes, &one])).iter().filter(|(_, own, _)| own.is_some()).count(), 0);
+    }
+}
+
 #[test]
 fn one_profile_merged_says_what_it_said() {
-    for bytes in profiles() {
+    for bytes in profiles().into_iter().chain([with_bytes()]) {
         let (one, other) = (Profile::parse(&bytes).expect("it is one"), Profile::parse(&merged([&bytes])).expect("it is one"));
         let by_name = |profile: &Profile| {
             let mut rows: Vec<String> = table(profile, SortBy::Name).lines().map(str::to_owned).collect();

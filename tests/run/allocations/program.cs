@@ -301,7 +301,7 @@ static class Program
 /// Something to await: what goes on waits for its turn, on other threads by turns.
 struct Turn : INotifyCompletion
 {
-    private static readonly Queue<Action> waiting = new Queue<Action>();
+    private static readonly List<Action> waiting = new List<Action>();
 
     public bool IsCompleted
     {
@@ -319,14 +319,14 @@ struct Turn : INotifyCompletion
 
     public void OnCompleted(Action next)
     {
-        waiting.Enqueue(next);
+        waiting.Add(next);
     }
 
     public static void RunAll()
     {
         for (int i = 0; waiting.Count > 0; i++)
         {
-            Action next = waiting.Dequeue();
+            Action next = Next();
             if (i % 2 == 0)
             {
                 Thread thread = new Thread(new ThreadStart(next));
@@ -340,11 +340,18 @@ struct Turn : INotifyCompletion
         }
     }
 
+    private static Action Next()
+    {
+        Action next = waiting[0];
+        waiting.RemoveAt(0);
+        return next;
+    }
+
     public static void RunHere()
     {
         while (waiting.Count > 0)
         {
-            waiting.Dequeue()();
+            Next()();
         }
     }
 }

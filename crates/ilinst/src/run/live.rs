@@ -54,7 +54,7 @@ impl Opts {
                 reported.skipped.iter().for_each(|module| complain(format_args!("skipped: {module}")));
                 let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
                 reported.by_hooks.iter().for_each(by_hooks);
-                if !reported.by_hooks.is_empty() && self.measuring.counts_allocations() {
+                if !reported.by_hooks.is_empty() && weaving.options.weave.allocations {
                     complain("hooks count no allocated bytes");
                 }
                 if !reported.by_hooks.is_empty()
@@ -92,6 +92,9 @@ impl Opts {
         let sampling = self.sample.sampling();
         if sampling.is_some() {
             SampleArgs::refuse_options(&weaving)?;
+        }
+        if self.hooks && weaving.options.weave.allocations {
+            return Err(Failure::usage("--hooks counts no allocated bytes: leave it out, or add --allocations=false").into());
         }
         let captured = weaving.options.weave.capture;
         if self.hooks && (captured.exception || captured.texts) {

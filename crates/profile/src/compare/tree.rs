@@ -29,6 +29,8 @@ pub struct PathChange {
     pub cpu_ms: [f64; 2],
     /// Its number of calls.
     pub calls: [f64; 2],
+    /// Bytes that it alone allocated, if they were counted.
+    pub self_bytes: [f64; 2],
 }
 
 impl Comparison {
@@ -47,7 +49,7 @@ impl Comparison {
             let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
             let [all, all_waiting, all_probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES]
                 .map(|sample_type| profile.cumulative(&tree, sample_type));
-            let (calls, cpu) = (flat(SampleType::CALLS), flat(SampleType::CPU));
+            let [calls, cpu, bytes] = [SampleType::CALLS, SampleType::CPU, SampleType::ALLOCATED].map(flat);
             for (index, node) in tree.nodes.iter().enumerate() {
                 let at = |values: &[i64]| values.get(index).copied().unwrap_or_default();
                 let caller = node.caller.and_then(|caller| mapped.get(caller).copied().flatten());
@@ -68,6 +70,7 @@ impl Comparison {
                         path.cpu_ms[side] += at(cpu) as f64 / 1e6 * weight;
                     }
                     path.calls[side] += at(calls) as f64 * weight;
+                    path.self_bytes[side] += at(bytes) as f64 * weight;
                 }
                 mapped.push(place);
             }

@@ -6,8 +6,17 @@ use profile::compare::{Change, Comparison, Metric};
 use serde::Serialize;
 
 /// The metrics shown on the page.
-const METRICS: [Metric; 7] =
-    [Metric::SelfTime, Metric::Total, Metric::Waiting, Metric::Calls, Metric::Average, Metric::P95, Metric::Cpu];
+const METRICS: [Metric; 9] = [
+    Metric::SelfTime,
+    Metric::Total,
+    Metric::Waiting,
+    Metric::Calls,
+    Metric::Average,
+    Metric::P95,
+    Metric::Cpu,
+    Metric::Bytes,
+    Metric::TotalBytes,
+];
 
 /// A comparison of two sides.
 #[derive(Debug, Serialize)]

@@ -245,15 +245,15 @@ impl Tree {
     fn compared(paths: &[PathChange]) -> Self {
         let nodes = paths.iter().map(|path| Node { function: path.method, caller: path.caller }).collect();
         let tree = CallTree { nodes, ..CallTree::default() };
-        let names = ["callsBase", "calls", "selfBase", "self", "waitingBase", "waiting", "cpuBase", "cpu"];
+        let names = ["callsBase", "calls", "selfBase", "self", "waitingBase", "waiting", "cpuBase", "cpu", "bytesBase", "bytes"];
         let amounts = |index: usize| {
             let path = paths.get(index).copied().unwrap_or_default();
             let [self_ns, waiting_ns, cpu_ns] =
                 [path.self_ms, path.self_waiting_ms, path.cpu_ms].map(|side| side.map(|ms| (ms * 1e6).round()));
             // Values are means over runs.
             let calls = path.calls.map(|calls| (calls * 1e3).round() / 1e3);
-            let [c, s, w, p] = [calls, self_ns, waiting_ns, cpu_ns];
-            [c[0], c[1], s[0], s[1], w[0], w[1], p[0], p[1]].map(Amount)
+            let [c, s, w, p, b] = [calls, self_ns, waiting_ns, cpu_ns, path.self_bytes.map(f64::round)];
+            [c[0], c[1], s[0], s[1], w[0], w[1], p[0], p[1], b[0], b[1]].map(Amount)
         };
         Self::preorder(&tree, "all threads", names, |_| true, amounts)
     }

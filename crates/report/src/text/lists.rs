@@ -26,20 +26,33 @@ impl Calls {
     }
 }
 
+/// Columns of bytes. They are not there if none were counted.
+struct Bytes {
+    are_counted: bool,
+}
+
+impl Bytes {
+    fn head(&self, name: &str) -> String {
+        if self.are_counted { format!(" {name:>10}") } else { String::new() }
+    }
+
+    fn cell(&self, bytes: Option<u64>) -> String {
+        self.head(&bytes.map(size).unwrap_or_default())
+    }
+}
+
 /// Writes the running, waiting and CPU time of threads.
 pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
     let head = Bar::head(options.bars);
     let calls = Calls::new(rows.iter().map(|row| row.calls), 12);
     let _ = write!(text, "{:>12} {:>7} {:>12} {:>12}", "running ms", "%", "waiting ms", "CPU ms");
-    let has_bytes = rows.iter().any(|row| row.bytes.is_some());
-    let bytes = |bytes: &str| if has_bytes { format!(" {bytes:>10}") } else { String::new() };
-    let _ = writeln!(text, "{}{}{head}  thread", calls.cell("calls"), bytes("bytes"));
+    let bytes = Bytes { are_counted: rows.iter().any(|row| row.bytes.is_some()) };
+    let _ = writeln!(text, "{}{}{head}  thread", calls.cell("calls"), bytes.head("bytes"));
     for row in rows {
         let cpu = row.cpu_ms.map(|cpu| format!("{cpu:.3}")).unwrap_or_default();
         let (running, percent, waiting) = (row.running_ms, row.running_percent, row.waiting_ms);
         let _ = write!(text, "{running:>12.3} {percent:>7.2} {waiting:>12.3} {cpu:>12}{}", calls.cell(row.calls));
-        let bytes = bytes(&row.bytes.map(size).unwrap_or_default());
-        let _ = writeln!(text, "{bytes}{}  {}", Bar(options.bars, percent), Visible(&row.name));
+        let _ = writeln!(text, "{}{}  {}", bytes.cell(row.bytes), Bar(options.bars, percent), Visible(&row.name));
     }
 }
 
@@ -49,12 +62,15 @@ pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOpti
     let calls = Calls::new(rows.iter().map(|row| row.calls), 10);
     let _ = write!(text, "{:>8}{} {:>10} {:>6} ", "methods", calls.cell("calls"), "self ms", "self %");
     let _ = write!(text, "{:>10} {:>6} ", "total ms", "total%");
-    let _ = writeln!(text, "{:>10}{head}  {noun}", "waiting ms");
+    let bytes = Bytes { are_counted: rows.iter().any(|row| row.self_bytes.is_some()) };
+    let (own, all) = (bytes.head("self bytes"), bytes.head("all bytes"));
+    let _ = writeln!(text, "{:>10}{own}{all}{head}  {noun}", "waiting ms");
     for row in rows {
         let (own, total) = (row.self_ms, row.total_ms);
         let _ = write!(text, "{:>8}{} {own:>10.3} {:>6.2} ", row.methods, calls.cell(row.calls), row.self_percent);
         let _ = write!(text, "{total:>10.3} {:>6.2} {:>10.3}", row.total_percent, row.waiting_ms);
-        let _ = writeln!(text, "{}  {}", Bar(options.bars, row.self_percent), Visible(&row.name));
+        let (own, all) = (bytes.cell(row.self_bytes), bytes.cell(row.total_bytes));
+        let _ = writeln!(text, "{own}{all}{}  {}", Bar(options.bars, row.self_percent), Visible(&row.name));
     }
 }
 
@@ -66,10 +82,11 @@ pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String)
     };
     let calls = Calls::new(rows.iter().map(|row| row.calls), 12);
     let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "waiting ms");
-    let _ = writeln!(text, "{}  {noun}", calls.cell("calls"));
+    let bytes = Bytes { are_counted: rows.iter().any(|row| row.total_bytes.is_some()) };
+    let _ = writeln!(text, "{}{}  {noun}", calls.cell("calls"), bytes.head("all bytes"));
     for row in rows {
         let (percent, total) = (row.total_percent, row.total_ms);
-        let _ = write!(text, "{percent:>7.2} {total:>12.3} {:>12.3}{}  ", row.waiting_ms, calls.cell(row.calls));
-        let _ = writeln!(text, "{}", Visible(row.name));
+        let _ = write!(text, "{percent:>7.2} {total:>12.3} {:>12.3}{}", row.waiting_ms, calls.cell(row.calls));
+        let _ = writeln!(text, "{}  {}", bytes.cell(row.total_bytes), Visible(row.name));
     }
 }

@@ -44,6 +44,8 @@ pub struct EdgeRow<'n> {
     pub total_percent: f64,
     /// Waiting time in the called method and its callees.
     pub waiting_ms: f64,
+    /// Bytes that the called method and its callees allocated; `None` if they were not counted.
+    pub total_bytes: Option<u64>,
 }
 
 /// The sums of an edge.
@@ -52,6 +54,7 @@ struct Sums {
     calls: i64,
     running: i64,
     waiting: i64,
+    bytes: i64,
     /// The number of open calls of this edge on the current path. The time of the outermost one includes those nested in it.
     open: usize,
 }
@@ -99,8 +102,8 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
     functions.iter().for_each(|function| is_asked.get_mut(*function).into_iter().for_each(|is_asked| *is_asked = true));
     let mut edges = Edges { of_functions: vec![Sums::default(); nobody], between: HashMap::default() };
     for tree in &profile.trees {
-        let [wall, waiting, probes] =
-            [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(|what| profile.cumulative(tree, what));
+        let [wall, waiting, probes, bytes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::ALLOCATED]
+            .map(|what| profile.cumulative(tree, what));
         let calls = profile.flat(tree, SampleType::CALLS);
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         tree.walk(|index, is_entered| {
@@ -111,7 +114,7 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
             let between = (is_callee || is_caller).then(|| edges.between.entry((caller, node.function)).or_default());
             let time = running(at(&wall, index), at(&waiting, index), at(&probes, index));
             for sums in [own, between].into_iter().flatten() {
-                sums.step(is_entered, at(calls, index), time, at(&waiting, index));
+                sums.step(is_entered, at(calls, index), [time, at(&waiting, index), at(&bytes, index)]);
             }
         });
     }
@@ -138,11 +141,12 @@ fn edge<'n>(
         total_ms: profile.milliseconds(sums.running.max(0)),
         total_percent: percent(sums.running.max(0), of),
         waiting_ms: profile.milliseconds(sums.waiting),
+        total_bytes: profile.has(SampleType::ALLOCATED).then(|| sums.bytes.max(0) as u64),
     }
 }
 
 impl Sums {
-    fn step(&mut self, is_entered: bool, calls: i64, running: i64, waiting: i64) {
+    fn step(&mut self, is_entered: bool, calls: i64, [running, waiting, bytes]: [i64; 3]) {
         if !is_entered {
             self.open -= 1;
             return;
@@ -151,6 +155,7 @@ impl Sums {
         if self.open == 0 {
             self.running = self.running.saturating_add(running);
             self.waiting = self.waiting.saturating_add(waiting);
+            self.bytes = self.bytes.saturating_add(bytes);
         }
         self.open += 1;
     }
@@ -167,6 +172,7 @@ impl Ranked for EdgeRow<'_> {
         Some(match metric {
             Metric::Waiting => self.waiting_ms,
             Metric::Calls => self.calls as f64,
+            Metric::Bytes | Metric::TotalBytes => self.total_bytes? as f64,
             Metric::Average => elapsed / self.calls.max(1) as f64,
             _ => elapsed,
         })

@@ -155,6 +155,11 @@ option_rows! {
     /// `--lines-only`
     LINES_ONLY = "lines-only", Flag, "BOOL", All, true, "IlinstLinesOnly", RECORDING;
     "As --lines, and insert no probes: calls are neither counted nor timed";
+    /// `--allocations`
+    ALLOCATIONS = "allocations", Flag, "BOOL", All, true, "IlinstAllocations", RECORDING;
+    "Also count the bytes that methods allocate, exactly; each call is timed, and probes take longer",
+    "Bytes are counted if a module that is loaded at the first recorded call was instrumented with this option. \
+     ILINST_ALLOCATIONS=0 in the program's environment switches it off, and 1 on.";
     /// `--all-assemblies`
     ALL_ASSEMBLIES = "all-assemblies", Flag, "BOOL", All, false, "IlinstAllAssemblies", METHODS;
     "Also instrument the framework's assemblies in a folder; to add only one, use --include '[System.Xml]*' instead";
@@ -188,6 +193,7 @@ mod tests {
         assert!(matches!(CAPTURE.value, One(Some(word)) if word == options.capture.to_string()));
         let flags = [(ALL, options.all), (KEEP_LAYOUT, options.keep_layout), (EMBED, options.embed), (NAMES, options.names)];
         let flags = flags.into_iter().chain([(LINES, options.lines), (LINES_ONLY, options.lines_only)]);
+        let flags = flags.chain([(ALLOCATIONS, options.allocations)]);
         assert!(flags.into_iter().all(|(row, default)| row.value == Flag && !default));
         assert!(MIN_IL.help.contains(&format!("[default: {DEFAULT_MIN_IL}]")));
     }

@@ -44,6 +44,8 @@ pub struct Options {
     pub lines: bool,
     /// Whether sequence points are counted, and methods have no probes.
     pub lines_only: bool,
+    /// Whether the tracker counts the bytes that methods allocate. Only the mark has it: bodies are the same.
+    pub allocations: bool,
     /// The values captured from the calls of methods with the tracker's probes.
     pub capture: Captured,
     /// The options for some methods only.
@@ -103,6 +105,7 @@ pub(crate) static DEFAULT: Options = Options {
     names: false,
     lines: false,
     lines_only: false,
+    allocations: false,
     hooks: Hooks::TRACKER,
     capture: Captured::NONE,
     rules: Vec::new(),
@@ -180,6 +183,7 @@ impl fmt::Display for Options {
         f.write_str(if self.names { " --names" } else { "" })?;
         f.write_str(if self.lines { " --lines" } else { "" })?;
         f.write_str(if self.lines_only { " --lines-only" } else { "" })?;
+        f.write_str(if self.allocations { " --allocations" } else { "" })?;
         put_hooks(f, &self.hooks)?;
         if self.capture.calls {
             write!(f, " --capture={}", self.capture)?;
@@ -261,6 +265,7 @@ struct Words {
     names: bool,
     lines: bool,
     lines_only: bool,
+    allocations: bool,
     capture: Option<Captured>,
     /// By place, in the order of [`HookPoint::ALL`].
     hooks: [Option<HookMethod>; 3],
@@ -305,6 +310,7 @@ impl Words {
             "names" => self.names = true,
             "lines" => self.lines = true,
             "lines-only" => self.lines_only = true,
+            "allocations" => self.allocations = true,
             "capture" => self.capture = Some(value.parse().map_err(|_| unknown())?),
             _ => return Err(unknown()),
         }
@@ -323,6 +329,7 @@ impl Words {
             names: self.names,
             lines: self.lines,
             lines_only: self.lines_only,
+            allocations: self.allocations,
             hooks: Hooks::new(self.hooks)?,
             capture: self.capture.unwrap_or(DEFAULT.capture),
             rules,
@@ -394,7 +401,7 @@ mod tests {
             "--leave=finally --min-il=24 --keep-layout",
             "--leave=finally --min-il=24 --keep-layout --embed",
             "--leave=finally --min-il=24 --embed --names",
-            "--leave=finally --min-il=24 --names --lines --lines-only",
+            "--leave=finally --min-il=24 --names --lines --lines-only --allocations",
             "--leave=finally --all --min-il=24 --calls=none",
             "--leave=finally --min-il=24 --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
