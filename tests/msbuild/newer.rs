@@ -214,7 +214,7 @@ fn trimming_with_warnings_as_errors_succeeds() {
         dotnet.run(&[&common[..], options, &["-o", folder]].concat());
         names_are_right(&dotnet, folder, runtime);
         let profile = fs::read(dotnet.folder.join("run.ilprof")).expect("it is there");
-        let profile = profile::Profile::parse(&profile::unpacked(&profile).expect("it is one")).expect("it is one");
+        let profile = tests::parsed(&profile::unpacked(&profile).expect("it is one"));
         let methods = || profile.lines.iter().flat_map(|file| &file.methods);
         let most = |name: &str| {
             methods().filter(|method| method.name == name).flat_map(|method| &method.points).map(|point| point.count).max()

@@ -177,7 +177,7 @@ fn a_build_counts_lines_by_one_property() {
     dotnet.run(&[&BUILD[..], &["-p:IlinstLines=true"]].concat());
     let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), 21_891);
-    let profile = profile::Profile::parse(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there")).expect("it is one");
+    let profile = tests::parsed(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there"));
     let file = profile.lines.iter().find(|file| file.path.ends_with("Program.cs")).expect("it has lines");
     let fib = file.methods.iter().find(|method| method.name == "Fib").expect("it has lines");
     let counts: Vec<(u32, u64)> = fib.points.iter().map(|point| (point.start_line, point.count)).collect();
@@ -192,7 +192,7 @@ fn a_build_counts_allocated_bytes_by_one_property() {
     let Some(dotnet) = new_project("allocations") else { return };
     dotnet.run(&[&BUILD[..], &["-p:IlinstAllocations=true"]].concat());
     dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
-    let profile = profile::Profile::parse(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there")).expect("it is one");
+    let profile = tests::parsed(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there"));
     assert!(profile.sum(profile::SampleType::ALLOCATED) > 0);
 }
 

@@ -3,9 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use profile::{Profile, SampleType};
-use tests::{Runtime, instrument, profile_in, require, root, said, scratch};
-
-const JIT: &str = "(JIT compilation)";
+use tests::{JIT, Runtime, instrument, require, root, said, scratch};
 
 /// The time in the JIT compiler below a method, in ms.
 fn below(profile: &Profile, method: &str) -> f64 {
@@ -25,10 +23,13 @@ fn below(profile: &Profile, method: &str) -> f64 {
 /// Runs the program. Returns the time that it reports, in ms, and its profile.
 fn run(runtime: &Runtime, program: &Path, settings: &[(&str, &str)]) -> (f64, Profile) {
     let work = scratch("jit-work");
-    let (text, errors, code) = said(&runtime.program(program, &work).envs(settings.iter().copied()).output().expect("it starts"));
+    let mut command = runtime.program(program, &work);
+    command.env("ILINST_OUTPUT", "jit.ilprof").envs(settings.iter().copied());
+    let (text, errors, code) = said(&command.output().expect("it starts"));
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{}: {text}", runtime.name);
+    let profile = Profile::parse(&fs::read(work.join("jit.ilprof")).expect("it is there")).expect("it is a profile");
     // 10,000 ticks are a millisecond.
-    (text.trim().parse::<f64>().expect("a number") / 1e4, profile_in(&work))
+    (text.trim().parse::<f64>().expect("a number") / 1e4, profile)
 }
 
 #[test]

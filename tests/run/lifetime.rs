@@ -418,7 +418,7 @@ pub(crate) fn profiles(folder: &Path) -> Vec<PathBuf> {
 }
 
 pub(crate) fn read(path: &Path) -> Profile {
-    Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile")
+    tests::parsed(&fs::read(path).expect("it can be read"))
 }
 
 /// By name: how often each method was called.

@@ -55,7 +55,7 @@ fn run(runtime: &Runtime, program: &Path, what: &str, settings: &[(&str, &str)])
 }
 
 fn read(bytes: &[u8]) -> Profile {
-    Profile::parse(bytes).expect("it can be read")
+    tests::parsed(bytes)
 }
 
 /// A value of each method, by its number; added up over all paths.

@@ -195,7 +195,7 @@ impl<'r> Woven<'r> {
 
 pub(crate) fn read(path: &Path) -> Profile {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let profile = Profile::parse(&bytes).expect("it is a profile");
+    let profile = tests::parsed(&bytes);
     assert_eq!(profile.damage, None);
     profile
 }

@@ -304,6 +304,9 @@ impl Runtime {
     }
 }
 
+/// The name of the JIT compiler's time in profiles. It has no calls.
+pub const JIT: &str = "(JIT compilation)";
+
 /// Returns the only profile in a folder.
 pub fn profile_in(folder: &Path) -> profile::Profile {
     let paths: Vec<PathBuf> = fs::read_dir(folder)
@@ -312,8 +315,15 @@ pub fn profile_in(folder: &Path) -> profile::Profile {
         .filter(|path| path.extension().is_some_and(|extension| extension == "ilprof"))
         .collect();
     let [path] = &paths[..] else { panic!("one profile in {}, not {paths:?}", folder.display()) };
-    let profile = profile::Profile::parse(&fs::read(path).expect("it can be read")).expect("it is a profile");
+    let profile = parsed(&fs::read(path).expect("it can be read"));
     assert_eq!(profile.damage, None);
+    profile
+}
+
+/// Returns a profile. The time of the JIT compiler is that of the methods that waited for it: runtimes differ in what they compile.
+pub fn parsed(bytes: &[u8]) -> profile::Profile {
+    let mut profile = profile::Profile::parse(bytes).expect("it is a profile");
+    profile.fold(|function| function.name.as_ref().is_some_and(|name| name.method == JIT));
     profile
 }
 

@@ -64,7 +64,7 @@ pub fn open_calls(profile: &Profile) -> i64 {
 pub fn calls_of_report(json: &[u8]) -> BTreeMap<String, i64> {
     let report: serde_json::Value = serde_json::from_slice(json).expect("it is JSON");
     let mut calls = BTreeMap::new();
-    for row in report["methods"].as_array().expect("methods") {
+    for row in report["methods"].as_array().expect("methods").iter().filter(|row| row["name"] != crate::JIT) {
         let name = format!("{}({})", row["name"].as_str().expect("a name"), row["parameters"]);
         *calls.entry(name).or_default() += row["calls"].as_i64().expect("calls");
     }

@@ -126,7 +126,7 @@ impl Run {
     /// The call paths themselves.
     pub(crate) fn profile(&self) -> profile::Profile {
         let bytes = fs::read(&self.path).expect("there is a profile");
-        profile::Profile::parse(&bytes).expect("it is one")
+        tests::parsed(&bytes)
     }
 
     /// Callers and callees by their methods' names, as a person wrote them, and how often one calls the other.

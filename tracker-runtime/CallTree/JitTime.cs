@@ -60,11 +60,12 @@ namespace Ilinst
         /// </summary>
         public static void Look(CallTree* tree)
         {
-            if (read == null)
+            TreeMemory* memory = (TreeMemory*)tree->Memory;
+            // The trees of calibrations have no owner, and no room.
+            if (read == null || memory->JitLooked == 0)
             {
                 return;
             }
-            TreeMemory* memory = (TreeMemory*)tree->Memory;
             CallNode* node = (CallNode*)tree->Current;
             long total = read(true).Ticks;
             long compiled = total - memory->JitTime;

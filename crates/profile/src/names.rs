@@ -54,11 +54,16 @@ impl Profile {
     /// Removes compiler-generated methods without a body in the source, and adds their time to their callers. A profile of
     /// counts has neither times nor callers.
     pub fn fold_generated(&mut self) {
-        let generated: Vec<bool> = self.functions.iter().map(Function::is_generated).collect();
-        if generated.contains(&true) {
+        self.fold(Function::is_generated);
+    }
+
+    /// Removes functions, and adds their time to their callers.
+    pub fn fold(&mut self, is_removed: impl Fn(&Function) -> bool) {
+        let removed: Vec<bool> = self.functions.iter().map(is_removed).collect();
+        if removed.contains(&true) {
             let is_kept: Vec<bool> = self.sample_types.iter().map(|measured| KEPT.contains(measured)).collect();
             for tree in &mut self.trees {
-                *tree = tree.without(&generated, &is_kept, self.mode != Mode::Count);
+                *tree = tree.without(&removed, &is_kept, self.mode != Mode::Count);
             }
         }
     }
