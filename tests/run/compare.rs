@@ -38,7 +38,8 @@ fn two_builds_compare_by_name_and_signature() {
         let said = "--fail-if 'calls > +10% and method ~ '*.Id*'': P.Id: calls 20 -> 40, +100.0 %";
         assert_eq!((errors.as_str(), code), (format!("ilinst: {said}\n").as_str(), Some(1)), "{}", runtime.name);
         let document: Value = serde_json::from_str(&text).expect("it is JSON");
-        let methods = document["methods"].as_array().expect("there are methods").iter().filter(|method| method["name"] != tests::JIT);
+        let methods =
+            document["methods"].as_array().expect("there are methods").iter().filter(|method| method["name"] != tests::JIT);
         let found: BTreeMap<&str, (&str, f64, f64)> = methods
             .map(|method| {
                 let calls = |side: &str| method["calls"][side].as_f64().expect("a number");

@@ -56,7 +56,10 @@ fn compile_time_is_what_the_runtime_tells() {
         assert!(told > 1.0, "{}: {told} ms", runtime.name);
         let rows = profile.rows(profile::rows::SortBy::default());
         let row = rows.iter().find(|row| row.name == JIT).expect("it has a row");
-        assert!((row.calls, row.waiting_ms) == (0, 0.0) && row.self_ms >= found && row.raw_name.as_deref() == Some(JIT), "{row:?}");
+        assert!(
+            (row.calls, row.waiting_ms) == (0, 0.0) && row.self_ms >= found && row.raw_name.as_deref() == Some(JIT),
+            "{row:?}"
+        );
         let (_, sampled) = run(&runtime, &woven, &[("ILINST_MODE", "sampled")]);
         assert!(!sampled.display_names().iter().any(|name| name == JIT), "{}", runtime.name);
     }

@@ -27,7 +27,11 @@ namespace Ilinst
             try
             {
                 scale = (double)Clock.Frequency / TimeSpan.TicksPerSecond;
-                read = Find();
+                Reader found = Find();
+                if (found != null && Ticks(found) >= 0)
+                {
+                    read = found;
+                }
             }
             catch (Exception)
             {
@@ -44,13 +48,20 @@ namespace Ilinst
             return method == null ? null : (Reader)Delegates.Of(typeof(Reader), null, method);
         }
 
+        /// <summary>Apart: a trimmed program may lack what this takes.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static long Ticks(Reader read)
+        {
+            return read(true).Ticks;
+        }
+
         /// <summary>A thread begins to use a tree: an earlier thread's time is not its own.</summary>
         public static void Own(CallTree* tree)
         {
             if (read != null)
             {
                 TreeMemory* memory = (TreeMemory*)tree->Memory;
-                memory->JitTime = read(true).Ticks;
+                memory->JitTime = Ticks(read);
                 memory->JitLooked = Clock.Now();
             }
         }
@@ -67,7 +78,7 @@ namespace Ilinst
                 return;
             }
             CallNode* node = (CallNode*)tree->Current;
-            long total = read(true).Ticks;
+            long total = Ticks(read);
             long compiled = total - memory->JitTime;
             long since = memory->JitLooked;
             long now = Clock.Now();

@@ -123,12 +123,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(runtime: Runtime) -> Self {
-        Self {
-            runtime,
-            maps: Maps::read(),
-            places: HashMap::new(),
-            ids: Ids::default(),
-        }
+        Self { runtime, maps: Maps::read(), places: HashMap::new(), ids: Ids::default() }
     }
 
     pub(super) fn maps(&self) -> &Maps {
@@ -244,7 +239,6 @@ impl Names {
             }
         }
     }
-
 }
 
 /// The first instructions of a compiled method.

@@ -125,15 +125,7 @@ fn begin(may: InCallback) -> Result<String, String> {
         looked_at: None,
     });
     IS_ON.store(true, Release);
-    let callbacks = Callbacks {
-        sample,
-        thread_started,
-        thread_stopped,
-        method_freed,
-        image_unloaded,
-        domain_unloaded,
-        shutdown,
-    };
+    let callbacks = Callbacks { sample, thread_started, thread_stopped, method_freed, image_unloaded, domain_unloaded, shutdown };
     let watch = || worlds::spawn(run).map_err(|error| format!("no thread can be started: {error}"));
     api.start(callbacks, sampling.wall, sampling.period()).and_then(|()| watch()).inspect_err(|_| {
         IS_ON.store(false, Relaxed);
