@@ -244,7 +244,7 @@ impl ClrProfiler {
             ),
             None => format!(
                 "no runtime loaded the profiler ({}): the command starts no .NET, or one for another processor than {}, or one \
-                 without a profiling API, as Mono and native AOT are",
+                 without a profiling API: native AOT, or Mono without --sample",
                 self.library.display(),
                 env::consts::ARCH
             ),
