@@ -83,6 +83,25 @@ fn each_call_of_each_thread_is_counted() {
     }
 }
 
+/// With hooks, no precompiled code is used, so the compiler has work in each program.
+#[test]
+#[ignore = "needs runtimes"]
+fn compile_time_is_below_the_methods_that_wait_for_it() {
+    for runtime in runtimes() {
+        let work = Work::new("compile-time");
+        let Some(app) = work.app() else { return };
+        work.recorded(&runtime, &[], &app, &["exceptions"]);
+        let mut files = fs::read_dir(work.profiles(&runtime)).expect("it is there").flatten();
+        let bytes = fs::read(files.next().expect("a profile").path()).expect("it can be read");
+        let profile = profile::Profile::parse(&bytes).expect("it is one");
+        let place = profile.display_names().iter().position(|name| name == tests::JIT).expect("it has a row");
+        let [calls, wall] = [SampleType::CALLS, SampleType::WALL].map(|of| profile.flat_by_function(of)[place]);
+        assert!(calls == 0 && wall > 0 && wall < profile.sum(SampleType::WALL), "{}: {calls}, {wall}", runtime.name);
+        let is_below = |node: &profile::model::Node| node.function != place || node.caller.is_some();
+        assert!(profile.trees.iter().all(|tree| tree.nodes.iter().all(is_below)), "{}", runtime.name);
+    }
+}
+
 #[test]
 #[ignore = "needs runtimes"]
 fn exceptions_end_the_calls_that_they_leave() {

@@ -50,7 +50,7 @@ fn the_tool_is_installed_and_run_in_each_way_of_the_newer_sdk() {
     let mut once = dotnet.command();
     once.args(["dnx", "--yes", "ilinst", "--"]);
     for (mut command, options) in [(global, &["--live"][..]), (local, &[]), (short, &[]), (once, &[])] {
-        command.env("ILINST_CACHE", dotnet.folder.join("cache")).args(["run", "--limit=1"]).args(options);
+        command.env("ILINST_CACHE", dotnet.folder.join("cache")).args(["run", "--limit=2"]).args(options);
         let path = std::env::join_paths([dotnet.root()]).expect("it can be one of a path");
         let output = command.args(["--", "dotnet", "run", "--project", "app"]).env("PATH", &path).output().expect("it starts");
         let (text, errors, code) = said(&output);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{ilinst, said};
+use crate::{JIT, ilinst, said};
 
 /// A profile in the form that scripts get.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Report {
     pub end: String,
     /// The number of calls that could not be recorded.
     pub lost_calls: u64,
-    /// A row for each function.
+    /// A row for each function, without the JIT compiler's.
     pub rows: Vec<Value>,
     /// The whole document.
     pub document: Value,
@@ -32,7 +32,8 @@ impl Report {
         let Ok(document) = serde_json::from_str::<Value>(&text) else {
             return Err(format!("{}: no report, exit code {code:?}: {errors}", profile.display()));
         };
-        let rows = document["methods"].as_array().cloned().unwrap_or_default();
+        let mut rows = document["methods"].as_array().cloned().unwrap_or_default();
+        rows.retain(|row| row["name"] != JIT);
         let end = document["end"].as_str().unwrap_or_default().to_owned();
         Ok(Self { end, lost_calls: document["lostCalls"].as_u64().unwrap_or_default(), rows, document })
     }

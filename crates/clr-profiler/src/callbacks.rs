@@ -192,14 +192,18 @@ extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _ma
         if capture::is_on() {
             load_layouts(may, function);
         }
-        tree::compilation_begins(may);
+        if functions::are_hooked() {
+            tree::compilation_begins(may);
+        }
         S_OK
     })
 }
 
 extern "system" fn jit_compilation_finished(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
     guarded(|may| {
-        tree::compilation_ends(may);
+        if functions::are_hooked() {
+            tree::compilation_ends(may);
+        }
         sampler::compiled(may, function, false);
         S_OK
     })
