@@ -1,6 +1,7 @@
 //! The recorded calls are the calls of the program.
 
 use super::*;
+use profile::SampleType;
 use tests::{live::calls_of_report, sample};
 
 /// A program, and what of it cannot be the same: what one of the two does not see.
