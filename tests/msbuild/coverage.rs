@@ -67,24 +67,17 @@ fn counts(xml: &str, file: &str) -> BTreeMap<u32, u32> {
     line.captures_iter(lines).map(|found| (found[1].parse().expect("a number"), found[2].parse().expect("a number"))).collect()
 }
 
-/// The SDK runs no target of a build after such tests.
-#[test]
-#[ignore = "needs .NET 10"]
-fn tests_that_are_programs_write_one_file() {
-    let Some(dotnet) = Dotnet::newer("platform coverage") else { return };
-    dotnet.write("global.json", r#"{ "test": { "runner": "Microsoft.Testing.Platform" } }"#);
+/// Writes a solution: a library, another one that no test loads, and two projects of tests.
+fn write_solution(dotnet: &Dotnet, tests_project: &str) {
     dotnet.write("Shop/Shop.csproj", &project(""));
     dotnet.write("Shop/Prices.cs", LIBRARY);
     dotnet.write("Unused/Unused.csproj", &project(""));
     dotnet.write("Unused/Unused.cs", UNUSED);
-    let packages = r#"<PackageReference Include="xunit.v3" Version="4.0.2" />
-<ProjectReference Include="../Shop/Shop.csproj" /><ProjectReference Include="../Unused/Unused.csproj" />"#;
-    let project = project(packages).replace("</PropertyGroup>", "<OutputType>Exe</OutputType></PropertyGroup>");
     for (name, calls) in [
         ("Net", "Assert.Equal(80, Prices.Net(100));"),
         ("Tax", "Assert.Equal(20, Prices.Tax(100)); Assert.Equal(0, Prices.Tax(-1));"),
     ] {
-        dotnet.write(&format!("{name}.Tests/{name}.Tests.csproj"), &project);
+        dotnet.write(&format!("{name}.Tests/{name}.Tests.csproj"), tests_project);
         dotnet.write(&format!("{name}.Tests/{name}Tests.cs"), &tests(&format!("{name}Tests"), calls));
     }
     dotnet.write(
@@ -93,6 +86,18 @@ fn tests_that_are_programs_write_one_file() {
 <Project Path="Shop/Shop.csproj" /><Project Path="Net.Tests/Net.Tests.csproj" /><Project Path="Tax.Tests/Tax.Tests.csproj" />
 </Solution>"#,
     );
+}
+
+/// The SDK runs no target of a build after such tests.
+#[test]
+#[ignore = "needs .NET 10"]
+fn tests_that_are_programs_write_one_file() {
+    let Some(dotnet) = Dotnet::newer("platform coverage") else { return };
+    dotnet.write("global.json", r#"{ "test": { "runner": "Microsoft.Testing.Platform" } }"#);
+    let packages = r#"<PackageReference Include="xunit.v3" Version="4.0.2" />
+<ProjectReference Include="../Shop/Shop.csproj" /><ProjectReference Include="../Unused/Unused.csproj" />"#;
+    let project = project(packages).replace("</PropertyGroup>", "<OutputType>Exe</OutputType></PropertyGroup>");
+    write_solution(&dotnet, &project);
     let words = ["test", "--solution", "Shop.slnx", "-p:Ilinst=true", "-p:IlinstLines=true"];
     let file = dotnet.folder.join("TestResults/coverage.cobertura.xml");
     for (calls, code, succeeded) in [("Assert.Equal(80, Prices.Net(100));", 0, 2), ("Assert.Equal(1, Prices.Net(100));", 2, 1)] {
@@ -129,24 +134,7 @@ fn the_tests_of_a_solution_write_one_file() {
     let packages = r#"<PackageReference Include="Microsoft.NET.Test.Sdk" Version="18.11.0" />
 <PackageReference Include="xunit" Version="2.9.3" /><PackageReference Include="xunit.runner.visualstudio" Version="3.1.5" />
 <ProjectReference Include="../Shop/Shop.csproj" /><ProjectReference Include="../Unused/Unused.csproj" />"#;
-    dotnet.write("Shop/Shop.csproj", &project(""));
-    dotnet.write("Shop/Prices.cs", LIBRARY);
-    // No test loads this assembly.
-    dotnet.write("Unused/Unused.csproj", &project(""));
-    dotnet.write("Unused/Unused.cs", UNUSED);
-    for (name, calls) in [
-        ("Net", "Assert.Equal(80, Prices.Net(100));"),
-        ("Tax", "Assert.Equal(20, Prices.Tax(100)); Assert.Equal(0, Prices.Tax(-1));"),
-    ] {
-        dotnet.write(&format!("{name}.Tests/{name}.Tests.csproj"), &project(packages));
-        dotnet.write(&format!("{name}.Tests/{name}Tests.cs"), &tests(&format!("{name}Tests"), calls));
-    }
-    dotnet.write(
-        "Shop.slnx",
-        r#"<Solution>
-<Project Path="Shop/Shop.csproj" /><Project Path="Net.Tests/Net.Tests.csproj" /><Project Path="Tax.Tests/Tax.Tests.csproj" />
-</Solution>"#,
-    );
+    write_solution(&dotnet, &project(packages));
     let file = dotnet.folder.join("TestResults/coverage.cobertura.xml");
     // A second run replaces the first.
     for options in [&[][..], &["--no-build"]] {

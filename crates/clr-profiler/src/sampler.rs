@@ -37,7 +37,7 @@ use self::{
         signal::{self, Table},
         walk::End,
     },
-    paths::{Paths, Value},
+    paths::{AllPaths, Paths, Value},
     threads::Threads,
 };
 use crate::{
@@ -66,9 +66,7 @@ struct Session {
     names: Names,
     /// By place of a thread.
     of_threads: HashMap<usize, OfThread>,
-    /// Paths of ended threads, which later threads use.
-    unowned: Vec<Paths>,
-    trees: u64,
+    paths: AllPaths,
     nodes_left: i64,
     /// The number of samples for which a ring had no room.
     lost: u64,
@@ -120,8 +118,7 @@ pub(crate) fn start(_: impl MayWait, runtime: Runtime, sampling: Sampling, max_n
         sampling,
         names: Names::new(runtime),
         of_threads: HashMap::new(),
-        unowned: Vec::new(),
-        trees: 0,
+        paths: AllPaths::default(),
         nodes_left: max_nodes.into(),
         lost: 0,
         late: 0,
@@ -259,7 +256,7 @@ impl Session {
     fn end_thread(&mut self, place: usize) {
         if let Some(mut ended) = self.of_threads.remove(&place) {
             ended.write_name();
-            self.unowned.push(ended.paths);
+            self.paths.give_back(ended.paths);
         }
     }
 
@@ -311,7 +308,7 @@ impl Session {
         if self.of_threads.contains_key(&place) {
             return true;
         }
-        let Some(paths) = self.paths_for_thread() else { return false };
+        let Some(paths) = self.paths.take() else { return false };
         let mut of_thread = OfThread::new(id, paths);
         of_thread.look();
         self.of_threads.insert(place, of_thread);
@@ -347,15 +344,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    fn paths_for_thread(&mut self) -> Option<Paths> {
-        if let Some(mut paths) = self.unowned.pop() {
-            paths.next_thread();
-            return Some(paths);
-        }
-        self.trees += 1;
-        Paths::new(self.trees)
     }
 
     fn look_at_threads(&mut self) {

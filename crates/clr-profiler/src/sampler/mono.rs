@@ -30,7 +30,7 @@ use super::{
     },
     ids::{self, Ids},
     maps::Maps,
-    paths::{Paths, Value},
+    paths::{AllPaths, Value},
     threads::own_id,
 };
 use crate::{
@@ -61,10 +61,9 @@ struct Session {
     methods: HashMap<usize, Option<u64>>,
     /// Beside each thread its record, once it has samples.
     threads: Vec<(&'static Thread, Option<OfThread>)>,
-    /// Threads that have ended, and paths of such threads. Later threads use them.
+    /// Threads that have ended. Later threads use them.
     free: Vec<&'static Thread>,
-    unowned: Vec<Paths>,
-    trees: u64,
+    paths: AllPaths,
     nodes_left: i64,
     /// The time for which rings had no room, in ns.
     lost: u64,
@@ -116,8 +115,7 @@ fn begin(may: InCallback) -> Result<String, String> {
         methods: HashMap::new(),
         threads: Vec::new(),
         free: Vec::new(),
-        unowned: Vec::new(),
-        trees: 0,
+        paths: AllPaths::default(),
         nodes_left: settings::max_nodes().into(),
         lost: 0,
         sample: Sample::default(),
@@ -321,7 +319,7 @@ impl Session {
             while thread.ring.next(&mut sample) {
                 self.frames_of(&sample);
                 if of_thread.is_none() {
-                    *of_thread = self.paths_for_thread().map(|paths| OfThread::new(id, paths));
+                    *of_thread = self.paths.take().map(|paths| OfThread::new(id, paths));
                     of_thread.iter_mut().for_each(OfThread::look);
                 }
                 if let Some(of_thread) = of_thread {
@@ -337,7 +335,7 @@ impl Session {
                 self.free.push(thread);
                 if let Some(mut ended) = of_thread.take() {
                     ended.write_name();
-                    self.unowned.push(ended.paths);
+                    self.paths.give_back(ended.paths);
                 }
             }
             id != 0
@@ -381,15 +379,6 @@ impl Session {
                 id.unwrap_or_else(|| ids.intern(ids::DYNAMIC, &format!("method 0x{token:08X} of a dynamic assembly")))
             })
         })
-    }
-
-    fn paths_for_thread(&mut self) -> Option<Paths> {
-        if let Some(mut paths) = self.unowned.pop() {
-            paths.next_thread();
-            return Some(paths);
-        }
-        self.trees += 1;
-        Paths::new(self.trees)
     }
 
     fn look_at_times(&mut self, may: impl MayWait) {

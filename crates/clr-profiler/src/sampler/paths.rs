@@ -77,6 +77,30 @@ pub(super) struct Paths {
 // SAFETY: the pointers lead into the profile's mapping, and only the owner writes there.
 unsafe impl Send for Paths {}
 
+/// Paths for threads. Those of ended threads are used again.
+#[derive(Default)]
+pub(super) struct AllPaths {
+    unowned: Vec<Paths>,
+    count: u64,
+}
+
+impl AllPaths {
+    /// Paths for a new thread; `None` if the profile has no room.
+    pub(super) fn take(&mut self) -> Option<Paths> {
+        if let Some(mut paths) = self.unowned.pop() {
+            paths.next_thread();
+            return Some(paths);
+        }
+        self.count += 1;
+        Paths::new(self.count)
+    }
+
+    /// The thread of these paths has ended.
+    pub(super) fn give_back(&mut self, paths: Paths) {
+        self.unowned.push(paths);
+    }
+}
+
 const PER_CHUNK: usize = (BLOCK - node::FIRST_AT) / node::SIZE;
 
 /// How much a sample adds to its path.
@@ -97,7 +121,7 @@ impl Value {
 
 impl Paths {
     /// New paths with this number; `None` if the profile has no room.
-    pub(super) fn new(number: u64) -> Option<Self> {
+    fn new(number: u64) -> Option<Self> {
         let chunk = file::take_first(number)?;
         let mut paths = Self {
             // SAFETY: a first chunk has room for a head behind its own header.
@@ -125,7 +149,7 @@ impl Paths {
     }
 
     /// Another thread uses the tree from here on.
-    pub(super) fn next_thread(&mut self) {
+    fn next_thread(&mut self) {
         // SAFETY: as in `new`.
         unsafe { (*self.head).threads += 1 };
     }
