@@ -146,7 +146,7 @@ fn a_mark_states_what_was_woven_and_an_older_one_is_kept() {
     };
     let new = weave(&image, &metadata, &Weave { tool: "ilinst 1.2.3", ..Weave::new(&tracker) }).expect("it can be woven");
     let (tool, options, mvid) = options_of(&new.file.iter().flatten().copied().collect::<Vec<u8>>());
-    assert_eq!((&*tool, &*options), ("ilinst 1.2.3", "--leave=finally --min-il=24"));
+    assert_eq!((&*tool, &*options), ("ilinst 1.2.3", "--leave=finally --min-il=48"));
     let older = Mark {
         module_key: new.module_key,
         tool: &tool,

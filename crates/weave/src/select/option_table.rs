@@ -91,7 +91,7 @@ macro_rules! option_rows {
 }
 
 /// The size in bytes of IL up to which a body is short, by default.
-pub const DEFAULT_MIN_IL: u32 = 24;
+pub const DEFAULT_MIN_IL: u32 = 48;
 
 const METHODS: &str = "Methods";
 const RECORDING: &str = "Recording";
@@ -122,7 +122,7 @@ option_rows! {
     "Also instrument methods that are skipped by default: trivial accessors, short methods and compiler-generated members";
     /// `--min-il`
     MIN_IL = "min-il", Number(DEFAULT_MIN_IL), "N", Everywhere, true, "IlinstMinIL", METHODS;
-    "Skip methods with at most N bytes of IL that contain no loop and call only skipped methods; 0 disables this [default: 24]";
+    "Skip methods with at most N bytes of IL that contain no loop and call only skipped methods; 0 disables this [default: 48]";
     /// `--calls`
     CALLS = "calls", Many, "PATTERN", All, true, "IlinstCalls", RECORDING;
     "Also time calls to these methods of assemblies that are not instrumented (repeatable)",
