@@ -64,9 +64,13 @@ impl Profiled {
         if name.ends_with(&parameters) { name.to_owned() } else { format!("{name}{parameters}") }
     }
 
-    /// Returns the methods by name, from the report.
+    /// Returns the methods by name, from the report, and the JIT compiler.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.report.rows.iter().map(|row| (row["name"].as_str().expect("it has a name"), row))
+        self.report.document["methods"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|row| (row["name"].as_str().expect("it has a name"), row))
     }
 }
 

@@ -35,6 +35,11 @@ impl<'n> Functions<'n> {
         Self { list: Vec::new(), by_id: HashMap::default(), names, modules }
     }
 
+    /// Whether a function stands for the JIT compiler.
+    pub(super) fn is_jit(&self, index: usize) -> bool {
+        self.list.get(index).is_some_and(|function| function.method_id == JIT)
+    }
+
     pub(super) fn index_of(&mut self, method_id: u64) -> usize {
         *self.by_id.entry(method_id).or_insert_with(|| {
             let id = MethodId(method_id);

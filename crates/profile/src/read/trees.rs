@@ -520,6 +520,7 @@ impl Tree {
                 wall[caller] = wall[caller].saturating_sub(net[index]);
             }
         }
+        self.limit_jit(&mut wall, functions);
         let list = |value: fn(&Sums) -> i64| {
             // Most values are 0 in most trees; the zeroed memory is then not touched.
             if self.sums.iter().all(|sums| value(sums) == 0) {
@@ -562,6 +563,17 @@ impl Tree {
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
         let Self { number, nodes, notes, .. } = self;
         CallTree { number, names: Vec::new(), cpu_ns, threads, lost_calls, bad_tokens, nodes, notes, values }
+    }
+
+    /// Leaves the JIT compiler's time in the callees of a path as far as it does not fit into the path itself. It is read apart from
+    /// calls, so it can lie in callees that ran meanwhile.
+    fn limit_jit(&self, wall: &mut [i64], functions: &Functions<'_>) {
+        for (index, node) in self.nodes.iter().enumerate().filter(|(_, node)| functions.is_jit(node.function)) {
+            let Some(caller) = node.caller.filter(|caller| *caller < wall.len()) else { continue };
+            let excess = wall[caller].saturating_neg().clamp(0, wall[index].max(0));
+            wall[index] -= excess;
+            wall[caller] += excess;
+        }
     }
 
     /// Returns the overhead within each node's own time, from the overhead that its probes have on average.

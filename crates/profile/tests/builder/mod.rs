@@ -8,7 +8,7 @@ use little_endian::{ByteOrder, LE, PutNumbers};
 use profile_format::{
     chunk::HEADER as CHUNK_HEADER,
     header::{self as layout, BLOCK},
-    node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
+    node::{self, FIRST_AT as FIRST_NODE, SIZE as NODE},
     statistics::SIZE as STATISTICS,
 };
 
@@ -49,6 +49,7 @@ impl<'t> Line<'t> {
 /// Builds the file that a text describes.
 pub(crate) fn build(text: &str) -> Vec<u8> {
     let mut builder = Builder::default();
+    builder.methods.insert("JIT".to_owned(), node::JIT_ID as u64);
     text.lines()
         .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
         .for_each(|line| builder.add(&Line::parse(line)));
