@@ -187,6 +187,17 @@ fn what_cannot_be_attached_to_is_said() {
 }
 
 #[test]
+#[ignore = "needs Mono"]
+fn mono_is_recognised() {
+    let work = Work::new("attach-mono");
+    let (Some(mono), Some(app)) = (Runtime::find("Mono"), work.app()) else { return };
+    let child = stepping(&work, &mono, &app);
+    let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "none", &["--sample"])));
+    assert!(code == Some(3) && errors.contains("it runs Mono") && errors.contains("ilinst run --sample -- mono"), "{errors}");
+    ended(child);
+}
+
+#[test]
 #[ignore = "needs runtimes"]
 fn a_signal_ends_it_early() {
     for runtime in runtimes() {

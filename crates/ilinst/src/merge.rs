@@ -80,6 +80,10 @@ impl Opts {
             merge.add_lines(&not_loaded::lines_below(folder)?);
         }
         bar.finish_and_clear();
+        if let Some(without) = merge.profiles_without_bytes().filter(|_| !self.quiet) {
+            let profiles = count(without, "profile");
+            complain(format_args!("note: allocated bytes are left out: {profiles} without them (--allocations)"));
+        }
         let written = {
             let inputs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
             output::write(&self.output, &inputs, |out| Ok(merge.write(out)?))?;

@@ -56,8 +56,9 @@ struct Part {
     end: Option<End>,
     disk_was_full: bool,
     has_captured_calls: bool,
-    /// Whether a profile has no allocated bytes: then their sum is not known.
-    has_unknown_bytes: bool,
+    /// The number of profiles with allocated bytes. If some have none, the sum is not known.
+    profiles_with_bytes: usize,
+    profiles: usize,
     lacks_allocations: bool,
     paused: i64,
     start_time: Option<u64>,
@@ -100,6 +101,13 @@ struct Tree {
 }
 
 impl Merge {
+    /// The number of profiles without allocated bytes, if others have some. The merged profile then has none.
+    pub fn profiles_without_bytes(&self) -> Option<usize> {
+        let sum = |number: fn(&Part) -> usize| self.parts.values().map(number).sum::<usize>();
+        let with_bytes = sum(|part| part.profiles_with_bytes);
+        Some(sum(|part| part.profiles) - with_bytes).filter(|without| *without > 0 && with_bytes > 0)
+    }
+
     /// Adds a profile, and the file that it was read from.
     ///
     /// # Errors
@@ -171,7 +179,8 @@ impl Part {
         self.end = worse(self.end, Some(profile.end));
         self.disk_was_full |= profile.disk_was_full;
         self.has_captured_calls |= profile.has_captured_calls;
-        self.has_unknown_bytes |= !profile.has(SampleType::ALLOCATED);
+        self.profiles += 1;
+        self.profiles_with_bytes += usize::from(profile.has(SampleType::ALLOCATED));
         self.lacks_allocations |= profile.lacks_allocations;
         self.max_nodes = self.max_nodes.max(profile.max_nodes);
         self.start_time = Some(self.start_time.map_or(profile.start_time, |time| time.min(profile.start_time)));
@@ -225,7 +234,8 @@ impl Part {
         self.end = worse(self.end, other.end);
         self.disk_was_full |= other.disk_was_full;
         self.has_captured_calls |= other.has_captured_calls;
-        self.has_unknown_bytes |= other.has_unknown_bytes;
+        self.profiles += other.profiles;
+        self.profiles_with_bytes += other.profiles_with_bytes;
         self.lacks_allocations |= other.lacks_allocations;
         self.max_nodes = self.max_nodes.max(other.max_nodes);
         self.start_time = self.start_time.into_iter().chain(other.start_time).min();
@@ -253,7 +263,7 @@ impl Part {
         let [probe_inside, probe_outside, counting, counting_leave, clock_step] =
             self.costs.map(|sum| sum as f64 / self.processes.max(1) as f64 * clock.ticks_per_second as f64 / 1e12);
         let whole = self.spans.get(&None);
-        let has_allocations = self.processes > 0 && !self.has_unknown_bytes && mode != Mode::Count;
+        let has_allocations = self.profiles > 0 && self.profiles_with_bytes == self.profiles && mode != Mode::Count;
         let header = MergedHeader {
             program: &summary(&self.programs),
             runtime: &summary(&self.runtimes),

@@ -26,12 +26,16 @@ const PROFILES: [&str; 4] = [
      tree threads=3 lost=2 bad=1\n Main total=90000 calls=2 times=7,11\n overflow total=9\ncaptured\n",
 ];
 
-fn merged<'b>(profiles: impl IntoIterator<Item = &'b Vec<u8>>) -> Vec<u8> {
+fn merge<'b>(profiles: impl IntoIterator<Item = &'b Vec<u8>>) -> Merge {
     let mut merge = Merge::default();
     for bytes in profiles {
         merge.add(bytes, &Profile::parse(bytes).expect("it is a profile")).expect("it is of the same mode");
     }
-    written(&merge)
+    merge
+}
+
+fn merged<'b>(profiles: impl IntoIterator<Item = &'b Vec<u8>>) -> Vec<u8> {
+    written(&merge(profiles))
 }
 
 fn written(merge: &Merge) -> Vec<u8> {
@@ -125,7 +129,9 @@ fn allocated_bytes_are_added_up_if_all_profiles_have_them() {
     assert_eq!(own(&merged([&one, &one])), twice);
     // The bytes of the others are not known, which is not 0.
     let without = builder::build(PROFILES[0]);
+    assert_eq!([merge([&one, &one]), merge([&without])].map(|merge| merge.profiles_without_bytes()), [None, None]);
     for parts in [[&one, &without], [&without, &one]] {
+        assert_eq!(merge(parts).profiles_without_bytes(), Some(1));
         let bytes = merged(parts);
         let profile = Profile::parse(&bytes).expect("it is a profile");
         assert!(!profile.has(SampleType::ALLOCATED));

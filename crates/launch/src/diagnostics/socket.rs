@@ -24,6 +24,9 @@ const LONGEST_PATH: usize = 107;
 const SWITCHES: [&str; 4] =
     ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC"];
 
+/// The names of Mono's files: of its program, and of its library.
+const MONO: [&str; 3] = ["/mono\n", "/mono-sgen", "/libmono"];
+
 /// Where a process's port is; none if it was given up before there was one.
 pub(super) fn port_of(process: u32, is_given_up: &dyn Fn() -> bool) -> instrument::Result<Option<PathBuf>> {
     let about = PathBuf::from(format!("/proc/{process}"));
@@ -89,12 +92,18 @@ fn find_port(process: u32, about: &Path) -> Result<PathBuf, Absent> {
     if let Some(port) = found.into_iter().max_by_key(|path| fs::symlink_metadata(path).and_then(|file| file.modified()).ok()) {
         return Ok(port);
     }
-    let runs_net = fs::read_to_string(about.join("maps")).map(|maps| maps.contains("libcoreclr.so"));
+    let maps = fs::read_to_string(about.join("maps"));
+    let runs_mono = maps.as_ref().is_ok_and(|maps| MONO.iter().any(|file| maps.contains(file)));
+    let runs_net = maps.map(|maps| maps.contains("libcoreclr.so"));
     let switch = variables().find(|(name, value)| SWITCHES.contains(name) && value.trim() == "0");
     let length = own.join(format!("{prefix}socket")).as_os_str().len();
     let (why, is_final) = match (others.first(), switch, runs_net.as_ref().ok()) {
         (Some(other), ..) => (format!("{} is no socket of its user, and is not used", other.display()), false),
         (_, Some((name, value)), _) => (format!("it was started with {name}={value}; start it without"), true),
+        (_, _, Some(false)) if runs_mono => {
+            let text = "it runs Mono, to which no profiler can be attached; start it by ilinst run --sample -- mono APP.exe";
+            (text.to_owned(), true)
+        }
         (_, _, Some(false)) => ("it runs no .NET (libcoreclr.so), or its runtime is a part of a single file".to_owned(), false),
         _ if length > LONGEST_PATH => {
             let text = format!(
