@@ -9,6 +9,9 @@ using System.Threading.Tasks;
 static class App
 {
     static long calls;
+    // Repeat makes such an array at each call.
+    const int ArraySize = 1000;
+    static byte[] array;
 
     static int Main(string[] arguments)
     {
@@ -99,6 +102,7 @@ static class App
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Repeat(int times)
     {
+        array = new byte[ArraySize];
         for (int i = 0; i < times; i++)
         {
             Work(i);

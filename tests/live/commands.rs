@@ -1,7 +1,7 @@
 //! `pause`, `resume`, `mark`, `reset` and `snapshot` of a program under hooks, or that is attached to: what it does then is
 //! counted, or not.
 
-use std::process::Child;
+use std::{cell::Cell, process::Child};
 
 use super::{
     attach::{attach, attached},
@@ -10,15 +10,27 @@ use super::{
 };
 use tests::{live::calls_of_report, step};
 
+/// The size of the array that App.Repeat allocates at each step.
+const ARRAY: i64 = 1024;
+
 /// Tells a program, which waits for its first step, all there is to tell; gives its profile, which is alone in the folder.
-fn tell(child: &mut Child, folder: &Path, context: &str) -> PathBuf {
+/// If the profile has bytes, they are those of the same steps.
+fn tell(child: &mut Child, folder: &Path, has_bytes: bool, context: &str) -> PathBuf {
     let file = fs::read_dir(folder).expect("it is there").flatten().next().expect("there is a profile").path();
     let run = |command: &str, more: &[&str]| {
         let (_, errors, code) = said(&output(ilinst().arg(command).arg(&file).args(more)));
         assert_eq!(code, Some(0), "{context}, {command}: {errors}");
     };
-    let worked = |options: &[&str]| worked(&file, options);
     step(child);
+    // To compile a method, the runtime may allocate on the thread that calls it.
+    let first = Cell::new(bytes(&file, &[]).map_or(0, |bytes| bytes - ARRAY));
+    assert!((0..ARRAY).contains(&first.get()), "{context}: {first:?}");
+    let worked = |options: &[&str]| {
+        let worked = worked(&file, options);
+        let expected = worked / 100 * ARRAY + if options.is_empty() { first.get() } else { 0 };
+        assert_eq!(bytes(&file, options), has_bytes.then_some(expected), "{context} {options:?}");
+        worked
+    };
     assert_eq!(worked(&[]), 100, "{context}");
     run("mark", &["first"]);
     step(child);
@@ -32,6 +44,7 @@ fn tell(child: &mut Child, folder: &Path, context: &str) -> PathBuf {
     step(child);
     assert_eq!((worked(&["--phase=first"]), worked(&["--phase=second"]), worked(&[])), (200, 200, 500), "{context}");
     run("reset", &[]);
+    first.set(0);
     step(child);
     assert_eq!(worked(&[]), 100, "reset: {context}");
     let copy = folder.with_file_name("copy.ilprof");
@@ -41,11 +54,24 @@ fn tell(child: &mut Child, folder: &Path, context: &str) -> PathBuf {
     file
 }
 
+/// A report of a profile as JSON.
+fn report(profile: &Path, options: &[&str]) -> Vec<u8> {
+    let output = output(ilinst().args(["report", "--json", "--limit=0"]).args(options).arg(profile));
+    assert!(output.status.success(), "{:?}", said(&output));
+    output.stdout
+}
+
+/// The bytes that App.Repeat allocated; `None` if none were counted.
+fn bytes(profile: &Path, options: &[&str]) -> Option<i64> {
+    let report: serde_json::Value = serde_json::from_slice(&report(profile, options)).expect("it is JSON");
+    let methods = report["methods"].as_array().expect("there are methods");
+    let repeat = methods.iter().find(|method| method["name"] == "App.Repeat");
+    repeat.and_then(|repeat| repeat["selfBytes"].as_i64())
+}
+
 /// How often it did, as a report has it.
 fn worked(profile: &Path, options: &[&str]) -> i64 {
-    let (text, errors, code) = said(&output(ilinst().args(["report", "--json", "--limit=0"]).args(options).arg(profile)));
-    assert_eq!(code, Some(0), "{errors}");
-    let calls = calls_of_report(text.as_bytes());
+    let calls = calls_of_report(&report(profile, options));
     let of_work = calls.iter().find(|(name, _)| name.starts_with("App.Work("));
     of_work.map_or(0, |(_, calls)| *calls)
 }
@@ -67,7 +93,7 @@ fn a_program_under_hooks_does_what_it_is_told() {
         let Some(app) = work.app() else { return };
         let context = format!("{} {capture:?}", runtime.name);
         let mut child = tests::waiting(&mut work.live(runtime, &[&["--all"], capture].concat(), &app, &["steps"]));
-        let file = tell(&mut child, &work.profiles(runtime), &context);
+        let file = tell(&mut child, &work.profiles(runtime), false, &context);
         has_ended(child, &file, &context);
         if !capture.is_empty() {
             let kept = |options: &[&str]| calls_of(&file, &[options, &["--method=App.Work"]].concat())["count"].as_i64();
@@ -80,13 +106,14 @@ fn a_program_under_hooks_does_what_it_is_told() {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_program_that_is_attached_to_does_what_it_is_told() {
-    for runtime in runtimes() {
+    let runtimes: Vec<_> = runtimes().collect();
+    for (runtime, options) in tests::in_turn(&runtimes, &[&[][..], &["--allocations"]]) {
         let work = Work::new("commands-attached");
         let Some(app) = work.app() else { return };
-        let context = format!("attached, {}", runtime.name);
+        let context = format!("attached, {} {options:?}", runtime.name);
         let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("steps"));
-        let attached = attached(&mut attach(&work, child.id(), "attached", &["--all", "--for=1h"]));
-        let file = tell(&mut child, &work.folder.join("attached"), &context);
+        let attached = attached(&mut attach(&work, child.id(), "attached", &[&["--all", "--for=1h"], options].concat()));
+        let file = tell(&mut child, &work.folder.join("attached"), !options.is_empty(), &context);
         let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
         assert_eq!(code, Some(0), "{context}: {errors}");
         has_ended(child, &file, &context);

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod allocations;
 #[cfg(feature = "full")]
 mod arm64;
 mod attach;

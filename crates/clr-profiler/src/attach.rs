@@ -26,7 +26,7 @@ use crate::{
         tables::{FunctionControl, mask},
     },
     events::at_load,
-    file::{self, Pieces},
+    file::{self, Contents, Pieces},
     modules::{
         loaded::Loaded,
         rules::{Rules, TOOL},
@@ -133,7 +133,8 @@ impl Session {
     fn new(may: impl MayWait, runtime: Runtime) -> Result<Self, String> {
         settings::check_version()?;
         let rules = Rules::new(settings::options()?, settings::all_assemblies());
-        Ok(Self { runtime, rules, profile: session::create_profile(may, &session::name_of(runtime), false)?.0 })
+        let contents = Contents { has_values: false, has_allocations: rules.options().allocations };
+        Ok(Self { runtime, rules, profile: session::create_profile(may, &session::name_of(runtime), contents)?.0 })
     }
 
     /// Serves this attachment, then later ones if the runtime has not detached.
@@ -213,11 +214,14 @@ impl Session {
     /// recompiles none of their methods. All other modules stay loaded for the life of the process.
     fn weave(&mut self) -> Result<(Vec<Method>, BTreeSet<String>), String> {
         let Self { runtime, rules, .. } = self;
-        let probes = NativeProbes {
-            enter: tree::enter_woven as *const () as u64,
-            leave: tree::leave_woven as *const () as u64,
-            handle: tree::handle_woven as *const () as u64,
-        };
+        let take_bytes = rules.options().allocations;
+        let [enter, leave, handle] = if take_bytes {
+            [tree::enter_with_bytes as *const (), tree::leave_with_bytes as *const (), tree::handle_with_bytes as *const ()]
+        } else {
+            [tree::enter_woven as *const (), tree::leave_woven as *const (), tree::handle_woven as *const ()]
+        }
+        .map(|probe| probe as u64);
+        let probes = NativeProbes { enter, leave, handle, take_bytes };
         let tracker = Tracker::read(tracker_runtime::ASSEMBLY).map_err(|error| error.to_string())?.replaced_by(probes);
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         for (id, loaded) in loaded(*runtime)? {
@@ -275,6 +279,7 @@ impl Session {
     /// that the runtime did not recompile.
     fn record(&self, own: OnOwnThread, methods: &[Method], skipped: &BTreeSet<String>) -> Result<String, String> {
         const PERIOD: Duration = Duration::from_millis(50);
+        tree::count_allocations(self.rules.options().allocations);
         tree::start_session(own);
         IS_ON.store(true, Relaxed);
         let refused = |what, error| format!("the runtime does not {what}: {error}");

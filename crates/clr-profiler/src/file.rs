@@ -53,16 +53,25 @@ pub(crate) struct Start<'s> {
     pub(crate) max_nodes: u32,
     /// Whether an existing file of this name is replaced.
     pub(crate) replaces: bool,
-    /// Whether the file will contain values of the program.
-    pub(crate) has_values: bool,
+    pub(crate) contents: Contents,
     /// The program's name, its runtime, and its path.
     pub(crate) strings: [&'s str; 3],
+}
+
+/// Contents of the file that not each profile has.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Contents {
+    /// Values of the program.
+    pub(crate) has_values: bool,
+    /// The bytes that calls allocate.
+    pub(crate) has_allocations: bool,
 }
 
 /// Flags of the header.
 pub(crate) mod flag {
     use profile_format::HeaderFlags;
 
+    pub(crate) const ALLOCATIONS: u32 = HeaderFlags::ALLOCATIONS.bits();
     pub(crate) const CLEAN_EXIT: u32 = HeaderFlags::CLEAN_EXIT.bits();
     pub(crate) const UNHANDLED_EXCEPTION: u32 = HeaderFlags::UNHANDLED_EXCEPTION.bits();
     pub(crate) const NAMES_COMPLETE: u32 = HeaderFlags::NAMES_COMPLETE.bits();
@@ -116,7 +125,7 @@ fn profile() -> MutexGuard<'static, Option<Profile>> {
 
 /// Creates the file, with its header and a first chunk of names. On failure, the file is removed.
 pub(crate) fn create(may: impl MayWait, path: &Path, start: &Start<'_>) -> io::Result<PathBuf> {
-    let (file, path) = create_unused(may, path, start.replaces, start.has_values)?;
+    let (file, path) = create_unused(may, path, start.replaces, start.contents.has_values)?;
     let null = std::ptr::null_mut::<u8>();
     let mut made = Profile {
         file,
@@ -242,6 +251,7 @@ fn fill(header: &mut [u8], start: &Start<'_>) {
         (layout::SIZE_AT, BLOCK as u32),
         (layout::MAX_NODES_AT, start.max_nodes),
         (layout::HISTOGRAM_SHIFT_AT, start.histogram_shift),
+        (layout::FLAGS_AT, if start.contents.has_allocations { flag::ALLOCATIONS } else { 0 }),
     ] {
         LE::write_u32(&mut header[at..], number);
     }

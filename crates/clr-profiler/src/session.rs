@@ -6,7 +6,7 @@ use profile_format::{ClockKind, Command, PhaseKind};
 
 use crate::{
     abi::runtime::Runtime,
-    file::{self, Start},
+    file::{self, Contents, Start},
     process::{clock, settings},
     tree::{self, own_thread::phases, pauses},
     worlds::MayWait,
@@ -19,7 +19,7 @@ pub(crate) fn checked(object: *mut c_void) -> Result<Runtime, String> {
 }
 
 /// Creates the profile's file for a runtime of this name; returns its path and start time.
-pub(crate) fn create_profile(may: impl MayWait, runtime: &str, has_values: bool) -> Result<(PathBuf, i64), String> {
+pub(crate) fn create_profile(may: impl MayWait, runtime: &str, contents: Contents) -> Result<(PathBuf, i64), String> {
     let (program, max_nodes, name) = (settings::program(), settings::max_nodes(), name_of_program());
     let (path, replaces) = settings::output(&name);
     // Samples have times in nanoseconds.
@@ -33,7 +33,7 @@ pub(crate) fn create_profile(may: impl MayWait, runtime: &str, has_values: bool)
         histogram_shift,
         max_nodes,
         replaces,
-        has_values,
+        contents,
         strings: [&name, runtime, &program.to_string_lossy()],
     };
     #[cfg(unix)]

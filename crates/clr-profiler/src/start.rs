@@ -15,7 +15,8 @@ use crate::{
         tables::mask,
     },
     events::{at_load, functions},
-    file, hooks,
+    file::{self, Contents},
+    hooks,
     modules::rules::Rules,
     process::{clock, settings},
     sampler, session,
@@ -57,7 +58,11 @@ fn begin(may: InCallback, object: *mut c_void) -> Result<String, String> {
         runtime.set_event_mask(mask::MODULE_LOADS | mask::CACHE_SEARCHES, 0).ok_or("the runtime refuses the events")?;
         return Ok(at_load::first_status());
     }
-    let (path, now) = session::create_profile(may, &session::name_of(runtime), captured.is_some())?;
+    let (path, now) = session::create_profile(
+        may,
+        &session::name_of(runtime),
+        Contents { has_values: captured.is_some(), ..Contents::default() },
+    )?;
     let status = match why_hooks {
         None => format!("{} {}", live::RECORDING, path.display()),
         Some(why) => format!("{}{why}", live::BY_HOOKS),
@@ -89,7 +94,7 @@ fn begin(may: InCallback, object: *mut c_void) -> Result<String, String> {
 
 /// Records samples, without probes.
 fn sample(may: impl MayWait, runtime: Runtime, sampling: Sampling) -> Result<String, String> {
-    let (path, _) = session::create_profile(may, &session::name_of(runtime), false)?;
+    let (path, _) = session::create_profile(may, &session::name_of(runtime), Contents::default())?;
     sampler::start(may, runtime, sampling, settings::max_nodes()).inspect_err(|_| {
         // Nothing is in it.
         let _ = std::fs::remove_file(&path);

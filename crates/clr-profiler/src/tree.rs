@@ -2,10 +2,11 @@
 //! (docs/profile-format.md).
 //!
 //! ```text
-//! layout ─► current ─► searches, pauses, nodes ─► jit_time, overflow, owners ─► calls ─► probes
+//! layout ─► current ─► searches, pauses ─► allocations ─► nodes ─► jit_time, overflow, owners ─► calls ─► probes
 //!                                                                    own_thread
 //! ```
 
+mod allocations;
 mod calls;
 mod cpu;
 mod current;
@@ -24,12 +25,13 @@ mod tests;
 #[cfg(unix)]
 pub(crate) use self::cpu::cpu_time_of;
 pub(crate) use self::{
+    allocations::count as count_allocations,
     calls::{Call, current_call, end_callees, enter, innermost_call, leave, unwind},
     jit_time::{compilation_begins, compilation_ends},
     layout::{check_offsets, histogram_shift},
     own_thread::calibration::{CALLEES, Calibration},
     owners::{TreeId, end_session, forget_session, look_at_threads, start_session, tree_of_thread},
-    probes::{enter_woven, handle_woven, leave_woven},
+    probes::{enter_with_bytes, enter_woven, handle_with_bytes, handle_woven, leave_with_bytes, leave_woven},
 };
 
 #[cfg(unix)]

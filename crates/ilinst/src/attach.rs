@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    fs, mem,
+    fs,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -66,24 +66,8 @@ Each step of an async method counts as a call, and waiting counts as running tim
 methods are skipped and reported.";
 
 /// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
-const NOT_APPLICABLE: [&str; 13] = [
-    "calls",
-    "capture",
-    "lines",
-    "lines-only",
-    "allocations",
-    "enter",
-    "handle",
-    "preset",
-    "snk",
-    "keep-layout",
-    "embed",
-    "names",
-    "strict",
-];
-/// Its probes are native functions, which can call no .NET method.
-const NO_BYTES: &str =
-    "attach counts no allocated bytes, as its probes are native code: start the program by `ilinst run --live --allocations`";
+const NOT_APPLICABLE: [&str; 12] =
+    ["calls", "capture", "lines", "lines-only", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -115,9 +99,6 @@ impl Opts {
         if sampling.is_some() {
             SampleArgs::refuse_options(&weaving)?;
         }
-        if weaving.is_given("--allocations") {
-            return Err(Failure::usage(NO_BYTES).into());
-        }
         if let Some(option) = NOT_APPLICABLE.into_iter().find(|option| weaving.is_given(&format!("--{option}"))) {
             let text = format_args!("--{option} does not apply to attach, which records calls and times of methods in memory");
             return Err(Failure::usage(text).into());
@@ -138,10 +119,6 @@ impl Opts {
         if options.all_hooks().any(|hooks| hooks.methods().next().is_some()) || options.capture.calls {
             let text = "attach records calls and times of methods: ilinst.toml or --leave names hooks or values, which are for run and instrument";
             return Err(Failure::usage(text).into());
-        }
-        // A project's file may be for other commands too.
-        if mem::take(&mut options.allocations) && !self.reporting.quiet {
-            complain(NO_BYTES);
         }
         options.calls.waits = false;
         if !options.calls.named.is_empty() {

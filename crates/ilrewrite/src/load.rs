@@ -131,6 +131,10 @@ impl Batch {
                 _ => plain(OpCode::LdcI40),
             }),
             Value::Handle(token) => out.push(Instruction::new(OpCode::Ldtoken, Operand::Value(token.0.into()))),
+            Value::Result(method) => {
+                let request = self.ask(method);
+                out.push(Instruction::new(OpCode::Call, Operand::Request(request)));
+            }
             Value::Argument(load) => self.put_argument(load, out),
             Value::Arguments { object, loads } => {
                 out.extend([ldc_i4(loads.len() as u32), self.with_type(OpCode::Newarr, object)]);

@@ -94,6 +94,8 @@ pub enum Value<'v> {
     Default(ElementType),
     /// The runtime handle for a token.
     Handle(Token),
+    /// The return value of a static method without parameters.
+    Result(&'v TokenRequest),
     /// An argument of the method.
     Argument(&'v Load),
     /// Arguments as an array of objects. Null stands for those that cannot be boxed.

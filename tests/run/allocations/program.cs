@@ -27,6 +27,12 @@ static class Program
 
     static int Main(string[] arguments)
     {
+        bool waits = arguments.Length > 0 && arguments[0] == "wait";
+        if (waits)
+        {
+            Console.WriteLine("ready");
+            Console.ReadLine();
+        }
         // The runtime allocates at a first use: here, and not between notes.
         Note(0, count() - count());
         for (int i = 1; i < 20; i++)
@@ -55,7 +61,7 @@ static class Program
         Measured();
         whole = count() - before;
         BeforePhase(1000);
-        if (arguments.Length > 0)
+        if (arguments.Length > 0 && !waits)
         {
             MethodInfo mark = Type.GetType("Ilinst.Profile, Ilinst.Tracker", true).GetMethod("Mark");
             Again(mark, 2000);

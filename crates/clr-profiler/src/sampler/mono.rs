@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     abi::runtime::ModuleInfo,
-    file,
+    file::{self, Contents},
     process::{clock, settings},
     session as recording,
     worlds::{self, InCallback, MayWait, OnOwnThread},
@@ -103,7 +103,7 @@ fn begin(may: InCallback) -> Result<String, String> {
     if unsafe { libc::pthread_key_create(&raw mut key, None) } != 0 {
         return Err("the process has no room for another key of thread-specific data".to_owned());
     }
-    let (path, _) = recording::create_profile(may, &format!("Mono {}, Unix", api.version()), false)?;
+    let (path, _) = recording::create_profile(may, &format!("Mono {}, Unix", api.version()), Contents::default())?;
     file::set_mode(if sampling.wall { RecordingMode::Wall } else { RecordingMode::Cpu });
     let (_, _) = (API.set(api), KEY.set(key));
     IS_WALL.store(sampling.wall, Relaxed);

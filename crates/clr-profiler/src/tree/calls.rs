@@ -1,7 +1,7 @@
 //! The start and the end of calls.
 
 use super::{
-    current,
+    allocations, current,
     layout::{Node, Own, Tree, add, is_gone},
     nodes, overflow, owners, pauses, searches,
 };
@@ -197,6 +197,7 @@ pub(super) fn close_call(tree: Own<Tree>, node: Own<Node>, now: i64, by_exceptio
     }
     node.statistics.get().iter().for_each(|statistics| statistics.add(ticks));
     node.total.set(node.total.get() + ticks);
+    allocations::end(tree, node, None);
     add(&node.leaves, 1);
     node.exceptions.set(node.exceptions.get() + u32::from(by_exception));
     tree.current.set(caller);

@@ -121,7 +121,8 @@ pub(crate) struct Tree {
     pub(super) cpu_time: AtomicI64,
     pub(super) started: i64,
     pub(super) managed_thread_id: u64,
-    pub(super) throwing: u64,
+    /// The bytes that its threads have allocated, at the last probe. See [`allocations`](super::allocations).
+    pub(super) bytes: Cell<i64>,
     pub(super) run_delay: i64,
     pub(super) cpu_clock: AtomicI64,
     pub(super) cpu_before: AtomicI64,
@@ -151,6 +152,10 @@ pub(super) struct Memory {
     /// Callees of nodes with many callees.
     pub(super) index: RefCell<HashMap<(usize, u64), Own<Node>, RandomState>>,
     pub(super) compiling: Compiling,
+    /// The number of pauses at the last probe; `None` if the thread's count of bytes has to continue from there.
+    pub(super) pauses_seen: Cell<Option<usize>>,
+    /// The difference between the runtime's count for the present thread and the tree's.
+    pub(super) bytes_before: Cell<i64>,
 }
 
 /// A call on a path without a node.
@@ -162,6 +167,8 @@ pub(super) struct Overflowed {
     /// The current node before the call.
     pub(super) before: Own<Node>,
     pub(super) start: i64,
+    /// The tree's bytes at the start.
+    pub(super) bytes: i64,
     /// Same meaning as [`Node::frame`].
     pub(super) frame: usize,
 }
@@ -209,7 +216,7 @@ check_offsets! {
     Tree: tree {
         current: CURRENT_AT, root: ROOT_AT, threads: THREADS_AT, lost_calls: LOST_CALLS_AT, bad_leaves: BAD_TOKENS_AT,
         frame: FRAME_AT, overflow_root: OVERFLOW_ROOT_AT, cpu_time: CPU_AT, started: STARTED_AT,
-        managed_thread_id: MANAGED_THREAD_AT, run_delay: RUN_DELAY_AT
+        managed_thread_id: MANAGED_THREAD_AT, bytes: BYTES_AT, run_delay: RUN_DELAY_AT
     }
 }
 const _: () = assert!(chunk::HEADER + size_of::<Tree>() == node::FIRST_AT);
@@ -335,7 +342,7 @@ impl Seen {
 ///
 /// # Safety
 /// `at` must be mapped. A `T` must be valid for each value of the field, which its thread changes at once.
-unsafe fn field<C, T>(at: *const Cell<C>) -> T {
+pub(super) unsafe fn field<C, T>(at: *const Cell<C>) -> T {
     const { assert!(size_of::<C>() == size_of::<T>()) };
     // SAFETY: the caller guarantees this.
     unsafe { at.cast::<T>().read_volatile() }

@@ -14,7 +14,10 @@ use profile_format::{
     statistics::SIZE as STATISTICS,
 };
 
-use super::layout::{Compiling, Memory, Node, OVERFLOW, Own, ROOT, Statistics, Tree, add};
+use super::{
+    allocations,
+    layout::{Compiling, Memory, Node, OVERFLOW, Own, ROOT, Statistics, Tree, add},
+};
 use crate::{
     file::{self, Chunk, ChunkKind},
     process::clock,
@@ -106,7 +109,7 @@ fn new_node(tree: Own<Tree>, method_id: u64, caller: Option<Own<Node>>) -> Optio
     let free = tree.free.get();
     // SAFETY: from here to the end of the tree's chunk, all nodes are zeroed, which is valid, and unused.
     let node = unsafe {
-        tree.free.set(free.add(1));
+        tree.free.set(free.add(allocations::slots_of_node()));
         Own::new(free)
     }?;
     node.method_id.set(method_id);
@@ -114,7 +117,7 @@ fn new_node(tree: Own<Tree>, method_id: u64, caller: Option<Own<Node>>) -> Optio
     node.flags.set(overflow);
     node.number.set(memory.numbered.replace(memory.numbered.get() + 1));
     // Readers of the file see complete nodes only.
-    memory.node_chunk.get().used.fetch_add(NODE as u64, Release);
+    memory.node_chunk.get().used.fetch_add((allocations::slots_of_node() * NODE) as u64, Release);
     Some(node)
 }
 
@@ -171,7 +174,7 @@ pub(super) fn tree_of_no_file() -> Option<Own<Tree>> {
 /// The chunk must be a node chunk of one block, zeroed except for its header, and belong to this thread. It must stay
 /// mapped for as long as a thread uses the tree.
 unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> Option<Own<Tree>> {
-    let now = clock::now();
+    let (now, slots) = (clock::now(), allocations::slots_of_node());
     // SAFETY: a chunk has room for a tree and nodes, and a zeroed node is valid. The box is freed with the tree.
     unsafe {
         let (first, node_chunk) = (chunk.byte_add(FIRST_NODE).cast::<Node>(), Own::new(chunk)?);
@@ -188,11 +191,13 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> Option<Own<Tree>> {
             searching: RefCell::default(),
             index: RefCell::new(HashMap::default()),
             compiling: Compiling::default(),
+            pauses_seen: Cell::default(),
+            bytes_before: Cell::default(),
         }));
         let tree: *mut Tree = chunk.byte_add(CHUNK_HEADER).cast();
         tree.write(Tree {
             current: Cell::new(root),
-            free: Cell::new(first.add(1)),
+            free: Cell::new(first.add(slots)),
             end: Cell::new(chunk.byte_add(BLOCK).cast()),
             root,
             threads: Cell::new(1),
@@ -203,7 +208,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> Option<Own<Tree>> {
             cpu_time: AtomicI64::new(-1),
             started: now,
             managed_thread_id: number,
-            throwing: 0,
+            bytes: Cell::default(),
             run_delay: -1,
             cpu_clock: AtomicI64::default(),
             cpu_before: AtomicI64::default(),
@@ -215,7 +220,7 @@ unsafe fn tree_in(chunk: *mut Chunk, number: u64) -> Option<Own<Tree>> {
             throwing_type: 0,
             events: [0; 2],
         });
-        node_chunk.used.fetch_add(NODE as u64, Release);
+        node_chunk.used.fetch_add((slots * NODE) as u64, Release);
         Own::new(tree)
     }
 }

@@ -1,6 +1,7 @@
 //! Calls on paths without a node of their own: they are recorded under their methods.
 
 use super::{
+    allocations,
     layout::{Overflowed, Own, Tree, add},
     nodes, pauses, searches,
 };
@@ -22,7 +23,8 @@ pub(super) fn open_overflowed(tree: Own<Tree>, method_id: u64, called_at: usize)
         }
     }
     let start = clock::now();
-    let call = Overflowed { node, method_id, before, start, frame: called_at.wrapping_neg() };
+    let bytes = tree.bytes.get();
+    let call = Overflowed { node, method_id, before, start, bytes, frame: called_at.wrapping_neg() };
     tree.memory.overflowed.borrow_mut().push(call);
     start
 }
@@ -33,7 +35,7 @@ pub(super) fn close_overflowed(tree: Own<Tree>, wanted: usize, now: i64, by_exce
     while overflowed.borrow().len() > wanted {
         searches::end_search_at(tree, tree.current.get());
         pauses::end_skipped_callees(tree);
-        let Some(Overflowed { node, before, start, .. }) = overflowed.borrow_mut().pop() else { return };
+        let Some(Overflowed { node, before, start, bytes, .. }) = overflowed.borrow_mut().pop() else { return };
         tree.current.set(before);
         let is_above = overflowed.borrow().len() > wanted;
         // All such calls of the method share the node.
@@ -42,6 +44,7 @@ pub(super) fn close_overflowed(tree: Own<Tree>, wanted: usize, now: i64, by_exce
         }
         if let Some(node) = node {
             node.total.set(node.total.get() + pauses::elapsed(start, now));
+            allocations::end(tree, node, Some(bytes));
             add(&node.leaves, 1);
             node.exceptions.set(node.exceptions.get() + u32::from(by_exception || is_above));
         }

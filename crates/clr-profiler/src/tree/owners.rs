@@ -86,11 +86,12 @@ fn adopted_tree() -> Option<Own<Tree>> {
     // SAFETY: no other thread owns it, and trees stay mapped.
     let tree = unsafe { Own::new(tree) }?;
     tree.current.set(tree.root);
-    let Memory { overflowed, skipped, searching, compiling, .. } = &*tree.memory;
+    let Memory { overflowed, skipped, searching, compiling, pauses_seen, .. } = &*tree.memory;
     overflowed.borrow_mut().clear();
     skipped.borrow_mut().clear();
     searching.borrow_mut().clear();
     compiling.depth.set(0);
+    pauses_seen.set(None);
     tree.skipped.set(0);
     super::layout::add(&tree.threads, 1);
     Some(tree)

@@ -29,6 +29,12 @@ pub(super) fn are_behind(start: i64) -> bool {
     start < LAST.load(Relaxed)
 }
 
+/// The number of pauses that have begun.
+#[inline]
+pub(super) fn count() -> usize {
+    COUNT.load(Relaxed)
+}
+
 /// Pauses the recording. Called by one thread at a time.
 pub(crate) fn pause(now: i64) {
     let count = COUNT.load(Relaxed);

@@ -2,6 +2,7 @@
 //! Bodies that continue from an earlier session, or after the last one, change nothing.
 
 use super::{
+    allocations,
     calls::{close_call, close_callees, enter},
     current,
     layout::{Own, Tree},
@@ -35,24 +36,62 @@ impl Begun {
 
 /// Records the start of an instrumented method. The result identifies the call.
 pub(crate) extern "C" fn enter_woven(method_id: u64) -> Begun {
+    begin(method_id, None)
+}
+
+/// As [`enter_woven`], with the bytes that the thread has allocated so far.
+pub(crate) extern "C" fn enter_with_bytes(method_id: u64, allocated: i64) -> Begun {
+    begin(method_id, Some(allocated))
+}
+
+/// Records the end of the call.
+pub(crate) extern "C" fn leave_woven(call: Begun) {
+    end(call, None);
+}
+
+/// As [`leave_woven`], with the bytes that the thread has allocated so far.
+pub(crate) extern "C" fn leave_with_bytes(call: Begun, allocated: i64) {
+    end(call, Some(allocated));
+}
+
+/// Records that the call handles an exception: its callees have ended.
+pub(crate) extern "C" fn handle_woven(call: Begun) {
+    end_callees(call, None);
+}
+
+/// As [`handle_woven`], with the bytes that the thread has allocated so far.
+pub(crate) extern "C" fn handle_with_bytes(call: Begun, allocated: i64) {
+    end_callees(call, Some(allocated));
+}
+
+#[inline]
+fn begin(method_id: u64, allocated: Option<i64>) -> Begun {
     if !owners::has_session() || pauses::is_on() {
         return Begun::NOTHING;
     }
     if !owners::is_of_session() {
         owners::join_session();
     }
+    if let (Some(allocated), Some(tree)) = (allocated, owners::own_tree()) {
+        allocations::advance(tree, allocated);
+    }
     // Instrumented bodies have exception handlers, so every end is reported. No stack pointer is needed.
     // SAFETY: managed code calls the probe without a transition, as it calls a hook.
     enter(unsafe { InHook::new() }, method_id, 0);
     let Some(tree) = current::tree() else { return Begun::NOTHING };
-    let has_path = tree.memory.overflowed.borrow().is_empty();
-    Begun::new(if has_path { tree.current.get().address() } else { 0 })
+    if !tree.memory.overflowed.borrow().is_empty() {
+        return Begun::new(0);
+    }
+    let node = tree.current.get();
+    allocations::begin(tree, node);
+    Begun::new(node.address())
 }
 
-/// Records the end of the call.
-pub(crate) extern "C" fn leave_woven(call: Begun) {
+#[inline]
+fn end(call: Begun, allocated: Option<i64>) {
     let now = clock::now();
     let Some((tree, address)) = call.place() else { return };
+    allocated.iter().for_each(|allocated| allocations::advance(tree, *allocated));
     if address == 0 {
         // A call without a node cannot be told from others like it.
         let overflowed = tree.place().1;
@@ -65,10 +104,10 @@ pub(crate) extern "C" fn leave_woven(call: Begun) {
     }
 }
 
-/// Records that the call handles an exception: its callees have ended.
-pub(crate) extern "C" fn handle_woven(call: Begun) {
+fn end_callees(call: Begun, allocated: Option<i64>) {
     let now = clock::now();
     let Some((tree, address)) = call.place() else { return };
+    allocated.iter().for_each(|allocated| allocations::advance(tree, *allocated));
     if let Some(call) = tree.open_nodes().find(|node| address != 0 && node.address() == address) {
         close_callees(tree, call, now);
     }

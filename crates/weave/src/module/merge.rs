@@ -132,6 +132,7 @@ pub(super) fn weave_methods<'a, P: TokenProvider<Error = Error> + Send>(
         hook_context: HookContext::new(metadata),
         receiver: Receiver::new(weaving.tracker),
         is_native: weaving.tracker.is_native(),
+        counted_bytes: weaving.tracker.counted_bytes(),
         options_by_method: &plan.options_by_method,
         generated: &plan.generated,
         forwarders: &plan.forwarders,

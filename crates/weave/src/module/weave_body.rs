@@ -5,7 +5,8 @@ use ecma335::{
     schema::{MethodDef, MethodSpec, StandAloneSig},
 };
 use ilrewrite::{
-    Batch, BodyRewriter, Context, CountedPlace, Method, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, Value,
+    Batch, BodyRewriter, Context, CountedPlace, Method, Returned, RewriteError, RewrittenBody, Shape, Site, Sites, TokenRequest,
+    Value,
 };
 use names::{CompilerGenerated, MethodId, Step};
 
@@ -43,6 +44,8 @@ pub(super) struct BodyWeaver<'a, 'm> {
     pub(super) receiver: Receiver,
     /// Whether the probes are native functions. Those do not follow an async call across its steps.
     pub(super) is_native: bool,
+    /// The method that gives native probes the bytes that a thread has allocated.
+    pub(super) counted_bytes: Option<TokenRequest>,
     pub(super) options_by_method: &'m OptionsByMethod,
     pub(super) generated: &'m CompilerGenerated,
     pub(super) forwarders: &'m Forwarders,
@@ -165,13 +168,10 @@ impl<'a> BodyWeaver<'a, '_> {
         let site = |callee: Token| self.calls.site(callee, in_machine).or_else(|| self.own_site(callee, &own_sites));
         let is_captured = step.is_none() && !row.is_async();
         let own = if is_captured { self.capture(target, id) } else { None };
-        let method = Method {
-            probe: probe as usize,
-            values: &[Value::Int64(id.0)],
-            sites: Sites(&site),
-            own: own.as_ref(),
-            ..target.method()
-        };
+        let id = Value::Int64(id.0);
+        let with_bytes = self.counted_bytes.as_ref().map(|bytes| [id, Value::Result(bytes)]);
+        let values = with_bytes.as_ref().map_or(std::slice::from_ref(&id), AsRef::as_ref);
+        let method = Method { probe: probe as usize, values, sites: Sites(&site), own: own.as_ref(), ..target.method() };
         worker.rewriter.rewrite(&self.bodies, &method, &mut worker.batch)
     }
 

@@ -43,6 +43,14 @@ const WHEN_FAULTING: (&str, &[u8]) = ("WhenFaulting", &[0x00, 0x01, 0x01, 0x18])
 const WHEN_COUNTING: (&str, &[u8]) = ("WhenCounting", &[0x00, 0x02, 0x18, 0x0A, 0x08]);
 /// `void (native int, int32)`
 const WHEN_PASSING: (&str, &[u8]) = ("WhenPassing", &[0x00, 0x02, 0x01, 0x18, 0x08]);
+/// `native int (int64, int64)`: [`WHEN_ENTERING`] with [`NativeProbes::take_bytes`].
+const ENTERING_WITH_BYTES: &[u8] = &[0x00, 0x02, 0x18, 0x0A, 0x0A];
+/// `void (native int, int64)`: the other probes with [`NativeProbes::take_bytes`].
+const LEAVING_WITH_BYTES: &[u8] = &[0x00, 0x02, 0x01, 0x18, 0x0A];
+/// `int64 ()` of `System.GC`.
+const ALLOCATED_BYTES: (&str, &[u8]) = ("GetAllocatedBytesForCurrentThread", &[0x00, 0x00, 0x0A]);
+/// The assembly of `System.GC` in .NET Core and later, which any reference to it finds whatever its version.
+const CORE_LIBRARY: (&str, [u8; 8]) = ("System.Private.CoreLib", [0x7C, 0xEC, 0x85, 0xD7, 0xBE, 0xA7, 0x79, 0x8E]);
 /// `instance void (int64, string, string)`
 const MARK_CONSTRUCTOR: (&str, &[u8]) = (".ctor", &[0x20, 0x03, 0x01, 0x0A, 0x0E, 0x0E]);
 
@@ -118,6 +126,9 @@ pub struct NativeProbes {
     pub leave: u64,
     /// `void (native int)`: called as the method handles an exception. The methods it called have ended.
     pub handle: u64,
+    /// Whether each of them takes an `int64` more: the bytes that the thread has allocated so far. Woven code asks .NET for
+    /// them, as native functions that are called like managed code must not.
+    pub take_bytes: bool,
 }
 
 impl Tracker {
@@ -160,6 +171,16 @@ impl Tracker {
     /// Whether native functions replace the tracker.
     pub(crate) fn is_native(&self) -> bool {
         self.native.is_some()
+    }
+
+    /// The method whose result is the second value of the probes, if they take bytes.
+    pub(crate) fn counted_bytes(&self) -> Option<TokenRequest> {
+        self.native.filter(|native| native.take_bytes)?;
+        let ((assembly, key), (name, signature)) = (CORE_LIBRARY, ALLOCATED_BYTES);
+        let assembly = AssemblyName { name: assembly.into(), version: [0; 4], public_key_token: key.into() };
+        let class = TypeName { assembly, namespace: "System".into(), name: "GC".into() };
+        let method = MethodName { class, name: name.into(), signature: signature.into(), types: Vec::new() };
+        Some(TokenRequest::MemberRef(method.into()))
     }
 
     /// The simple name of the tracker.
@@ -236,14 +257,16 @@ impl Tracker {
     }
 
     fn native_probe(&self, native: &NativeProbes) -> Probe {
-        let call = |(name, signature), argument, address| {
+        let call = |(name, signature), with_bytes, argument, address| {
+            let (signature, bytes) = if native.take_bytes { (with_bytes, Some(Argument::Value(1))) } else { (signature, None) };
             let method = self.method(PROBE_TYPE, name, signature).into();
-            Some(Call { method, arguments: vec![argument], exception: None, address: Some(address) })
+            let arguments = std::iter::once(argument).chain(bytes).collect();
+            Some(Call { method, arguments, exception: None, address: Some(address) })
         };
-        let handle = call(WHEN_HANDLING, Argument::EnterResult, native.handle);
+        let handle = call(WHEN_HANDLING, LEAVING_WITH_BYTES, Argument::EnterResult, native.handle);
         Probe {
-            enter: call(WHEN_ENTERING, Argument::Value(0), native.enter),
-            leave: call(WHEN_LEAVING, Argument::EnterResult, native.leave),
+            enter: call(WHEN_ENTERING, ENTERING_WITH_BYTES, Argument::Value(0), native.enter),
+            leave: call(WHEN_LEAVING, LEAVING_WITH_BYTES, Argument::EnterResult, native.leave),
             catch: handle.clone(),
             handle,
             sites: Vec::new(),

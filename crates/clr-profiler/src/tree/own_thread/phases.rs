@@ -8,10 +8,11 @@ use profile_format::{
     chunk::HEADER as CHUNK_HEADER,
     header::BLOCK,
     node::{FIRST_AT as FIRST_NODE, SIZE as NODE},
-    phase::{CLOCK_AT, COUNT_AT, DETAILS, ENTRY, KIND_AT},
+    phase::{CLOCK_AT, COUNT_AT, DETAILS, ENTRY, ENTRY_WITH_BYTES, KIND_AT},
 };
 
 use super::super::{
+    allocations,
     layout::{Node, OVERFLOW, ROOT, Seen, Tree},
     pauses,
 };
@@ -29,14 +30,14 @@ const MAX_DEPTH: usize = 1_000_000;
 /// was room.
 pub(crate) fn add_phase(may: impl MayWait, name: &str, kind: PhaseKind, now: i64) -> bool {
     let chunks = file::chunks_of(may, ChunkKind::Nodes);
-    let mut nodes = Vec::new();
+    let (mut nodes, slots) = (Vec::new(), allocations::slots_of_node());
     let mut open = HashMap::new();
     for chunk in chunks {
         // SAFETY: chunks stay mapped, and their used part is complete.
         unsafe {
             let used = (*chunk).in_use();
             let first: *mut Node = chunk.byte_add(FIRST_NODE).cast();
-            nodes.extend((0..used.saturating_sub(FIRST_NODE) / NODE).map(|index| first.add(index)));
+            nodes.extend((0..used.saturating_sub(FIRST_NODE) / (slots * NODE)).map(|index| first.add(index * slots)));
             let tree: *mut Tree = chunk.byte_add(CHUNK_HEADER).cast();
             if (*chunk).begins_tree() {
                 find_open(tree, now, &mut open);
@@ -51,8 +52,13 @@ pub(crate) fn add_phase(may: impl MayWait, name: &str, kind: PhaseKind, now: i64
             continue;
         }
         let of_open = open.get(&node.addr()).copied().unwrap_or_default();
-        for number in [node.addr() as i64, seen.calls as i64, seen.total + of_open, seen.detached] {
+        for number in [node.addr() as i64, seen.calls as i64, seen.total + of_open.ticks, seen.detached] {
             entries.put_i64(number);
+        }
+        // SAFETY: nodes stay mapped.
+        if let Some(bytes) = unsafe { allocations::total_of(node) } {
+            entries.put_i64(bytes + of_open.bytes);
+            entries.put_i64(0);
         }
         if seen.buckets.is_none() && seen.exceptions == 0 {
             continue;
@@ -67,7 +73,7 @@ pub(crate) fn add_phase(may: impl MayWait, name: &str, kind: PhaseKind, now: i64
     bytes.put_u32(name.len() as u32);
     bytes.extend(name.as_bytes());
     bytes.resize((CHUNK_HEADER + bytes.len()).next_multiple_of(8) - CHUNK_HEADER, 0);
-    let count = (entries.len() / ENTRY) as u32;
+    let count = (entries.len() / if slots == 1 { ENTRY } else { ENTRY_WITH_BYTES }) as u32;
     bytes.extend(entries);
     let fill = |phase: *mut Chunk| {
         // SAFETY: the chunk has enough room and belongs to this thread.
@@ -110,11 +116,18 @@ unsafe fn put(chunk: *mut Chunk, at: usize, bytes: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), chunk.byte_add(at).cast(), bytes.len()) };
 }
 
-/// Adds the time so far of all open calls, by node.
+/// The part of an open call that lies before the mark.
+#[derive(Clone, Copy, Default)]
+struct SoFar {
+    ticks: i64,
+    bytes: i64,
+}
+
+/// Adds the values so far of all open calls, by node.
 ///
 /// # Safety
 /// `tree` must point to a tree.
-unsafe fn find_open(tree: *mut Tree, now: i64, open: &mut HashMap<usize, i64>) {
+unsafe fn find_open(tree: *mut Tree, now: i64, open: &mut HashMap<usize, SoFar>) {
     // SAFETY: nodes stay mapped; their callers never change.
     unsafe {
         let mut node = Seen::current(tree);
@@ -126,7 +139,8 @@ unsafe fn find_open(tree: *mut Tree, now: i64, open: &mut HashMap<usize, i64>) {
             if seen.flags & (ROOT | OVERFLOW) != 0 {
                 return;
             }
-            open.insert(node.addr(), pauses::elapsed(seen.start, now));
+            let bytes = allocations::of_open(tree, node);
+            open.insert(node.addr(), SoFar { ticks: pauses::elapsed(seen.start, now), bytes });
             node = seen.caller;
         }
     }

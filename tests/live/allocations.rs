@@ -1,0 +1,54 @@
+//! `ilinst attach --allocations`: the bytes in the profile are those that the program notes itself, to the byte.
+
+use profile::{SampleType, rows::SortBy};
+use std::io::Write as _;
+
+use super::{
+    attach::{attach, attached},
+    *,
+};
+
+/// Also allocates the stack trace of its exception.
+const AT_LEAST: &str = "Fails";
+/// An async method: each of its steps counts as a call, and allocates its state machine too.
+const STEPS: &str = "Loads";
+/// The array of the call that is open when the program ends, without its header.
+const OPEN: u64 = 123_456;
+/// The size of an array's header at most, with padding.
+const HEADER: u64 = 40;
+
+#[test]
+#[ignore = "needs runtimes"]
+fn bytes_are_what_the_program_notes() {
+    for runtime in runtimes() {
+        let work = Work::new("allocations");
+        let (source, app) = (root().join("tests/run/allocations/program.cs"), work.folder.join("program.exe"));
+        let Some(()) = compile(&source, &app, References::All, &[]) else { return };
+        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("wait"));
+        let attached = attached(&mut attach(&work, child.id(), "bytes", &["--all", "--allocations", "--for=1h"]));
+        child.stdin.take().expect("a pipe").write_all(b"go\n").expect("it reads");
+        let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
+        assert_eq!((errors.as_str(), code), ("", Some(0)), "{}", runtime.name);
+        let (_, errors, code) = said(&attached.wait_with_output().expect("it ends"));
+        assert_eq!(code, Some(0), "{}: {errors}", runtime.name);
+        let profile = profile_in(&work.folder.join("bytes"));
+        let rows = profile.rows(SortBy::Bytes);
+        let own = |method: &str| {
+            let name = Some(format!("Program::{method}"));
+            let row = rows.iter().find(|row| row.raw_name == name).unwrap_or_else(|| panic!("{method} has no row"));
+            row.self_bytes.expect("bytes were counted")
+        };
+        // The last phase is not marked, and Main was called before.
+        for line in text.lines().filter(|line| ["whole", "InPhase", STEPS].iter().all(|name| !line.starts_with(name))) {
+            let (method, noted) = line.split_once(' ').expect("a name and a number");
+            let (own, noted) = (own(method), noted.parse().expect("a number"));
+            let is_right = if method == AT_LEAST { own >= noted } else { own == noted };
+            assert!(is_right, "{method} on {}: {own}, and {noted} in notes", runtime.name);
+        }
+        // .NET Core 3.1 does not count large objects, from 85,000 bytes up.
+        let open = own("Open") + if runtime.name == ".NET Core 3.1" { OPEN } else { 0 };
+        assert!((OPEN..=OPEN + HEADER).contains(&open), "{}: {open}", runtime.name);
+        let of_all: u64 = rows.iter().filter_map(|row| row.self_bytes).sum();
+        assert_eq!(of_all, profile.sum(SampleType::ALLOCATED) as u64, "{}", runtime.name);
+    }
+}
