@@ -140,7 +140,7 @@ fn methods_that_only_call_what_is_skipped_are_skipped() {
     assert!(all.iter().all(|method| method["decision"] != "short"), "{all:?}");
     let explain = said(&ilinst().arg("explain").arg(&program).arg("Node::SkippedTwice").output().expect("it starts"));
     assert!(
-        explain.0.contains("7 bytes of IL without a loop, which only calls methods that are skipped, limit 24"),
+        explain.0.contains("7 bytes of IL without a loop, which only calls methods that are skipped, limit 48"),
         "{explain:?}"
     );
 }

@@ -54,7 +54,7 @@ fn callers(tree: &Value) -> Vec<String> {
     let rows = tree["tree"].as_array().expect("it has rows");
     let name = |row: &Value| row["name"].as_str().and_then(|name| name.rsplit('.').next()).unwrap_or_default().to_owned();
     let mut calls = BTreeMap::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| row["name"] != tests::JIT) {
         let caller = row["caller"].as_u64().and_then(|caller| rows.iter().find(|row| row["id"] == caller)).map(name);
         if let Some(caller) = caller.filter(|caller| !["Main", "Wait"].contains(&caller.as_str())) {
             *calls.entry(format!("{} of {caller}", name(row))).or_default() += row["calls"].as_u64().unwrap_or_default();

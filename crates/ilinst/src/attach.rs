@@ -54,6 +54,7 @@ const EXAMPLES: &str = "\
 Examples:
   ilinst attach 4711 --include 'Shop.*' --for 30s
   ilinst attach 4711 --for 2m --tree
+  ilinst attach 4711 --allocations --for 30s
   ilinst attach 4711 --sample --for 30s
   ilinst attach 4711 --sample --wall --for 10s --threads --tree
 

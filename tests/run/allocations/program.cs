@@ -67,7 +67,7 @@ static class Program
             Again(mark, 2000);
         }
         Print();
-        Open(123456);
+        Open(54321);
         return 0;
     }
 
