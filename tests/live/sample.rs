@@ -50,6 +50,19 @@ fn is_unharmed_with(variables: &[(&str, &str)], name: &str, options: &[&str], wa
     }
 }
 
+/// Mono's own sampler would end the process in the middle of an abort.
+#[test]
+#[ignore = "needs Mono"]
+fn threads_that_mono_aborts_are_sampled() {
+    let (Some(mono), work) = (Runtime::find("Mono"), Work::new("sample-aborting")) else { return };
+    let (source, app) = (root().join("tests/live/aborting.cs"), work.folder.join("aborting.exe"));
+    let Some(()) = compile(&source, &app, References::All, &[]) else { return };
+    for arguments in [["threads", "2000"], ["domains", "10"]] {
+        let (text, errors, code) = said(&output(&mut sampled(&work, &mono, &app, &["--frequency", "1000"], &arguments)));
+        assert_eq!((text.as_str(), code), ("done\n", Some(0)), "{arguments:?}: {errors}");
+    }
+}
+
 #[test]
 #[ignore = "needs runtimes"]
 fn short_methods_have_their_share() {

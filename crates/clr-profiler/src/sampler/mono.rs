@@ -3,6 +3,7 @@
 //! all threads at the same times, whether they run or wait.
 
 mod api;
+mod async_context;
 
 use std::{
     collections::HashMap,
@@ -21,7 +22,10 @@ use std::{
 use live::Sampling;
 use profile_format::RecordingMode;
 
-use self::api::{Api, Callbacks, Method};
+use self::{
+    api::{Api, Callbacks, Method},
+    async_context::Async,
+};
 use super::{
     NOT_RUN, OfThread, PERIOD,
     handler::{
@@ -49,6 +53,7 @@ struct Thread {
     /// The thread's CPU time and the clock at its last sample, in ns. Of the handler alone.
     cpu: AtomicI64,
     clock: AtomicI64,
+    async_context: Async,
 }
 
 /// A recording under way.
@@ -138,6 +143,7 @@ fn run(own: OnOwnThread) {
     while IS_ON.load(Relaxed) {
         std::thread::sleep(PERIOD);
         if let Some(session) = session().as_mut() {
+            session.threads.iter().for_each(|(thread, _)| thread.async_context.send_again(thread.id.load(Acquire)));
             session.drain();
             session.look_at_times(own);
         }
@@ -223,9 +229,18 @@ struct Walk<'r> {
     count: usize,
 }
 
-/// The signal handler.
+/// The signal handler in front of Mono's.
+unsafe extern "C" fn handle(signal: c_int, about: *mut libc::siginfo_t, context: *mut c_void) {
+    let own = of_this_thread().map(|thread| &thread.async_context);
+    // SAFETY: the arguments are the kernel's, and the structure is this thread's.
+    unsafe { async_context::handle(own, API.get().map_or(null(), Api::info_of_thread), (signal, about, context)) };
+}
+
+/// Called in Mono's signal handler.
 unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *const c_void) {
     let (Some(thread), Some(api)) = (of_this_thread(), API.get()) else { return };
+    // SAFETY: the kernel passed the context to Mono's handler, and the structure is this thread's.
+    unsafe { thread.async_context.is_inside(api.info_of_thread(), context, handle) };
     let Some(cpu) = crate::tree::cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID) else { return };
     let (now, ran) = (clock::now(), cpu - thread.cpu.load(Relaxed));
     let elapsed = now - thread.clock.load(Relaxed);
@@ -301,7 +316,7 @@ impl Session {
             Some(thread) => thread,
             None => {
                 let [cpu, clock] = [0, 0].map(AtomicI64::new);
-                Box::leak(Box::new(Thread { id: id.into(), ring: Ring::new()?, cpu, clock }))
+                Box::leak(Box::new(Thread { id: id.into(), ring: Ring::new()?, cpu, clock, async_context: Async::default() }))
             }
         };
         thread.cpu.store(crate::tree::cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default(), Relaxed);

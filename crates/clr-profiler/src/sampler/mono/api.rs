@@ -65,6 +65,7 @@ functions! {
     mono_profiler_set_domain_unloading_callback: fn(*mut c_void, unsafe extern "C" fn(*mut c_void, *const c_void));
     mono_profiler_set_runtime_shutdown_begin_callback: fn(*mut c_void, unsafe extern "C" fn(*mut c_void));
     mono_stack_walk_async_safe: fn(OnFrame, *const c_void, *mut c_void);
+    mono_thread_info_current_unchecked: fn() -> *const c_void;
     mono_method_get_token: fn(Method) -> u32;
     mono_method_get_class: fn(Method) -> *const c_void;
     mono_class_get_image: fn(*const c_void) -> *const c_void;
@@ -107,6 +108,12 @@ impl Api {
             }
         }
         Ok(())
+    }
+
+    /// The `MonoThreadInfo` of this thread; null for threads that Mono does not know.
+    pub(super) fn info_of_thread(&self) -> *const c_void {
+        // SAFETY: the call reads thread-local storage.
+        unsafe { (self.mono_thread_info_current_unchecked)() }
     }
 
     /// Walks the stack of the interrupted thread, innermost frame first. For the signal handler.
