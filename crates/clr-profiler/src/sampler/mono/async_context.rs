@@ -81,10 +81,8 @@ pub(super) unsafe fn handle(
     let flag = FLAG.load(Relaxed);
     let known = own.filter(|_| !info.is_null());
     // SAFETY: the flag's place is in the structure.
-    if let Some(own) = known
-        && flag != UNKNOWN
-        && unsafe { info.cast::<u32>().add(flag).read_volatile() } != 0
-    {
+    let is_set = || unsafe { info.cast::<u32>().add(flag).read_volatile() } != 0;
+    if let Some(own) = known.filter(|_| flag != UNKNOWN && is_set()) {
         return own.is_due.store(true, Release);
     }
     let learning = known.filter(|_| flag == UNKNOWN);
