@@ -34,7 +34,7 @@ static FLAG: AtomicUsize = AtomicUsize::new(UNKNOWN);
 /// The places that may be the flag's.
 static CANDIDATES: [AtomicU64; SETS] = [const { AtomicU64::new(u64::MAX) }; SETS];
 
-/// What the handlers of a thread know.
+/// The state of a thread that its handlers share.
 #[derive(Default)]
 pub(super) struct Async {
     /// The numbers that were 1 inside Mono's handler.
