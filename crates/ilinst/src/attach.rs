@@ -122,6 +122,8 @@ impl Opts {
             return Err(Failure::usage(text).into());
         }
         options.calls.waits = false;
+        // A project's file may be for other commands too. Samples have no bytes.
+        options.allocations &= sampling.is_none();
         if !options.calls.named.is_empty() {
             return Err(
                 Failure::usage("attach records calls of methods it instruments: --calls is for run and instrument").into()

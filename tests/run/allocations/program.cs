@@ -67,7 +67,7 @@ static class Program
             Again(mark, 2000);
         }
         Print();
-        Open(54321);
+        Open(123456);
         return 0;
     }
 
