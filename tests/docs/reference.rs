@@ -15,11 +15,15 @@ Each command has `--help`, with examples, and `--json` for scripts. This page ha
 #[test]
 fn the_reference_has_the_help_of_each_command() {
     let mut page = String::from(BEGINNING);
-    for words in commands().into_keys() {
-        let help = printed(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
+    let mut add = |title: &str, arguments: &[&str]| {
+        let help = printed(arguments);
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        page += &format!("\n## {}\n\n```text\n{}\n```\n", format!("ilinst {words}").trim(), help.join("\n").trim_end());
+        page += &format!("\n## {}\n\n```text\n{}\n```\n", format!("ilinst {title}").trim(), help.join("\n").trim_end());
+    };
+    for words in commands().into_keys() {
+        add(&words, &words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
     }
+    add("help patterns", &["help", "patterns"]);
     let path = root().join("docs/reference/commands.md");
     if std::env::var_os("BLESS").is_some() {
         fs::write(path, page).expect("it can be written");

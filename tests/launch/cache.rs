@@ -62,7 +62,7 @@ fn runs_side_by_side_weave_once() {
     let outputs: Vec<_> = runs.into_iter().map(|run| run.wait_with_output().expect("it ends")).collect();
     for output in &outputs {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
-        assert_eq!(output.stdout, outputs[0].stdout);
+        assert_eq!(output.stdout, outputs[0].stdout, "{output:?}");
     }
     assert_eq!(outputs.iter().filter(|output| has_woven(output)).count(), 1);
     assert_eq!(work.entries().len(), 1);

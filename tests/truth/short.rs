@@ -14,9 +14,10 @@ const SHORT: [&str; 3] = ["Program::Ten", "Program::Outer", "Program::Throws"];
 /// Methods whose time is not mixed with that of a short callee.
 const ALONE: [&str; 3] = ["Program::All", "Program::Thousand", "Program::Inner"];
 /// Methods that, together, have their own time and that of the short methods that they call.
-const TOGETHER: [&[&str]; 3] = [
+const TOGETHER: [&[&str]; 4] = [
     &["Program::Nested", "Program::Loop", "Program::Throwing", "Program::Ten", "Program::Outer", "Program::Throws"],
     &["Program::Changing", "Program::Changes"],
+    &["Program::Varying", "Program::Varies"],
     &["Program::Thousand"],
 ];
 
@@ -39,11 +40,18 @@ fn short_methods_are_counted_and_their_time_is_in_their_callers() {
                     wrong.push(format!("{method} is timed: {timed:?}"));
                 }
             }
-            let changes = report.of_method("Program::Changes").next().expect("it has a row");
-            let (calls, counted) = (count(&changes["calls"]), count(&changes["counted"]));
-            // Half of its calls are short; they are counted but for the first and some between.
-            if !(calls / 3..calls / 2 + (1 << 15)).contains(&counted) {
-                wrong.push(format!("{counted} of {calls} calls of Program::Changes are counted only"));
+            for method in ["Program::Changes", "Program::Varies"] {
+                let row = report.of_method(method).next().expect("it has a row");
+                let (calls, counted) = (count(&row["calls"]), count(&row["counted"]));
+                // Half of its calls are short; they are counted but for the first and some between.
+                if !(calls / 3..calls / 2 + (1 << 15)).contains(&counted) {
+                    wrong.push(format!("{counted} of {calls} calls of {method} are counted only"));
+                }
+            }
+            // The time of its calls before it was short stays its own.
+            let (own, truth) = (nanoseconds(report.sum("Program::Varies", "selfMs")), run.record["Program::Varies"][1]);
+            if own < 0.75 * truth {
+                wrong.push(format!("Program::Varies has {own} ns of {truth}"));
             }
             let limits = report.document["limits"].to_string();
             if !limits.contains("their time is in their callers") {
@@ -69,7 +77,7 @@ fn count(value: &serde_json::Value) -> u64 {
 
 fn check(run: &Run, report: &Report, sees_exceptions: bool, wrong: &mut Vec<String>) {
     let found: BTreeSet<&String> = run.record.keys().collect();
-    assert_eq!(found.len(), 11, "{found:?}");
+    assert_eq!(found.len(), 13, "{found:?}");
     for (method, record) in &run.record {
         hold(&format!("calls of {method}"), record[0], report.calls(method) as f64, wrong);
     }
@@ -81,7 +89,9 @@ fn check(run: &Run, report: &Report, sees_exceptions: bool, wrong: &mut Vec<Stri
         let truth: f64 = methods.iter().map(|method| run.record[*method][1]).sum();
         hold(&format!("{methods:?} together"), truth, methods.iter().map(own).sum(), wrong);
     }
-    for method in ["Program::All", "Program::Loop", "Program::Nested", "Program::Changing", "Program::Throwing"] {
+    for method in
+        ["Program::All", "Program::Loop", "Program::Nested", "Program::Changing", "Program::Varying", "Program::Throwing"]
+    {
         hold(&format!("{method} with callees"), run.record[method][2], nanoseconds(report.sum(method, "totalMs")), wrong);
     }
     // Mono does not tell a leave probe that an exception passes.

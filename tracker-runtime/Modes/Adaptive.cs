@@ -54,13 +54,24 @@ namespace Ilinst
             {
                 return;
             }
-            if (ownSince < calls * Limit(tree) * (isBurst ? TimedAgainFrom : 1))
+            bool isShort = ownSince < calls * Limit(tree) * (isBurst ? TimedAgainFrom : 1);
+            bool isChange = isShort != isBurst;
+            // The thread may have been interrupted, or a callee was timed for a while: so two judgements have to agree.
+            if (isChange && last->IsDoubted == 0)
             {
-                node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
+                last->IsDoubted = 1;
+                return;
             }
-            else if (isBurst)
+            last->IsDoubted = 0;
+            if (!isShort && isBurst)
             {
                 TimeAgain(tree, node);
+                Own(node, out last->Own);
+            }
+            else if (isShort)
+            {
+                last->Self = isBurst ? last->Self : node->Total - Below(tree, node);
+                node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
             }
         }
 
@@ -77,11 +88,14 @@ namespace Ilinst
             }
         }
 
-        /// <summary>The path's calls are timed from now on. Its time so far is that of its callees: the rest was its caller's.</summary>
+        /// <summary>
+        /// The path's calls are timed from now on. Its own time so far is that of the calls before it was counted: the rest was its
+        /// caller's.
+        /// </summary>
         public static void TimeAgain(CallTree* tree, CallNode* node)
         {
-            int left = MaxCallees;
-            node->Total = OfCallees(node, 0, ref left).Ticks + JitTime.Below(tree, node);
+            Judgement* last = JudgementOf(tree, node);
+            node->Total = Below(tree, node) + (last == null ? 0 : last->Self);
             node->Detached = 0;
             node->Flags = node->Flags & ~(NodeFlags.Counted | NodeFlags.Untimed) | NodeFlags.WasCounted;
         }
@@ -145,6 +159,13 @@ namespace Ilinst
             return sum;
         }
 
+        /// <summary>Ticks of a path's callees, and of the compiler below it.</summary>
+        private static long Below(CallTree* tree, CallNode* node)
+        {
+            int left = MaxCallees;
+            return OfCallees(node, 0, ref left).Ticks + JitTime.Below(tree, node);
+        }
+
         /// <summary>Null if there is no memory.</summary>
         private static Judgement* JudgementOf(CallTree* tree, CallNode* node)
         {
@@ -173,6 +194,10 @@ namespace Ilinst
         {
             public long Leaves;
             public double Own;
+            /// <summary>The path's own ticks when it began to be counted.</summary>
+            public long Self;
+            /// <summary>Not 0 if this judgement was for a change, and the next one decides.</summary>
+            public long IsDoubted;
         }
     }
 }

@@ -34,21 +34,20 @@ namespace Ilinst
         [MethodImpl(Hot)]
         public static IntPtr WhenEntering(long methodId)
         {
+            return probe == Mode.ByReader ? Probes.Enter<Probes.ByReader>(methodId) : EnterOtherwise(methodId);
+        }
+
+        [MethodImpl(Hot)]
+        private static IntPtr EnterOtherwise(long methodId)
+        {
             int probe = ProfileInfoTracker.probe;
-            if (probe == Mode.ByReader)
-            {
-                return Probes.Enter<Probes.ByReader>(methodId);
-            }
             if (probe == Mode.Counting)
             {
                 Counters.Add(methodId);
                 return default(IntPtr);
             }
-            if (probe == Mode.Sampling)
-            {
-                return Probes.Enter<Probes.Sampled>(methodId);
-            }
-            return probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId)
+            return probe == Mode.Sampling ? Probes.EnterApart<Probes.Sampled>(methodId)
+                : probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId)
                 : probe == Mode.Tracing ? Probes.EnterApart<Probes.Traced>(methodId)
                 : probe == Mode.Allocating ? Probes.EnterApart<Probes.Allocating>(methodId)
                 : Probes.EnterApart<Probes.AllocatingAndTraced>(methodId);
@@ -71,7 +70,6 @@ namespace Ilinst
         [MethodImpl(Hot)]
         private static void Leave(IntPtr token)
         {
-            int probe = ProfileInfoTracker.probe;
             if (Tokens.IsTagged(token))
             {
                 OpenCalls.LeaveTagged(token);
@@ -80,9 +78,19 @@ namespace Ilinst
             {
                 Probes.Leave<Probes.ByReader>(token);
             }
-            else if (probe == Mode.Sampling)
+            else
             {
-                Probes.Leave<Probes.Sampled>(token);
+                LeaveOtherwise(token);
+            }
+        }
+
+        [MethodImpl(Hot)]
+        private static void LeaveOtherwise(IntPtr token)
+        {
+            int probe = ProfileInfoTracker.probe;
+            if (probe == Mode.Sampling)
+            {
+                Probes.LeaveApart<Probes.Sampled>(token);
             }
             else if (probe == Mode.ByStopwatch)
             {

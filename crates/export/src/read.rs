@@ -25,8 +25,8 @@ pub fn read_folded(text: &str, measure: Measure) -> Result<Profile, String> {
     Ok(paths.profile())
 }
 
-/// Reads rows of Parquet: a column `path`, a list of names, and any of `calls`, `self_ns`, `waiting_ns`, `cpu_ns`, `exceptions`
-/// and `samples`. Takes at most 256 bytes of memory for each byte of the file, and some MiB beside.
+/// Reads rows of Parquet: a column `path`, a list of names, and any of `calls`, `self_ns`, `waiting_ns`, `cpu_ns`,
+/// `exceptions`, `bytes` and `samples`. Takes at most 256 bytes of memory for each byte of the file, and some MiB beside.
 ///
 /// # Errors
 /// If the file is no Parquet, lacks these columns, or has more paths than a file of its size can have.

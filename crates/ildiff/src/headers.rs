@@ -46,10 +46,10 @@ pub(crate) fn compare(
         hide(original.image, (old, &old_headers), (new, &mut new_headers));
         let mut add = |name: String| changes.push(Change::alone(Kind::Header, name, Status::Added));
         if !original.is_its_original {
-            add("the mark of what was woven of another original".into());
+            add("the mark of an assembly that was instrumented from another original".into());
         }
         if !is_same {
-            add("rows or heaps that are not as weaving leaves them".into());
+            add("rows or heaps that differ from those that instrumenting writes".into());
         }
         // Compares the rows of tables that no name shows.
         for table in Table::ALL {

@@ -112,10 +112,10 @@ Expressions for --fail-if are checked for each method:
   new and self > 1ms                         the base has no such method
 or for the program:
   program.running > +5% or program.cpu > 2s
-Columns of methods: self, total, waiting, calls, average, p95, max, exceptions, cpu.
-Columns of the program: running, waiting, elapsed, cpu.
-Units: %, ns, us, ms, s, or none. A value with a sign is compared with the change, which must also exceed noise. A \
-value without a sign is compared with the new value.
+Columns of methods: self, total, waiting, calls, average, p95, max, exceptions, cpu, bytes, total-bytes.
+Columns of the program: running, waiting, elapsed, cpu, bytes.
+Units: %, ns, us, ms, s, B, KiB, MiB, or none. A value with a sign is compared with the change; a change within noise \
+counts as 0. A value without a sign is compared with the new value.
 A condition on a number that no method has is false, and a note says so.
 Words: slower, faster, new, gone, and, or, not, ( ). `~` compares a name with a pattern.
 

@@ -24,13 +24,13 @@ pub(crate) struct MeasuringArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Mode {
-    /// The time of each call (default)
+    /// Times of calls; short calls are only counted after some thousand calls (default)
     Exact,
     /// The number of calls, and samples of the running methods
     Sampled,
     /// The number of calls alone, without callers
     Count,
-    /// Like exact, and also the start and end of each call
+    /// The time of each call, with its start and end
     Trace,
     /// No calls: with --lines, the lines alone
     None,
@@ -87,7 +87,7 @@ impl MeasuringArgs {
 /// The options of `attach`, which times each call.
 #[derive(Args, Debug)]
 pub(crate) struct AttachedMeasuringArgs {
-    /// The measurements to record: attach has exact alone
+    /// The measurements to record: attach times each call, and has no other mode than exact
     #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample", hide_possible_values = true)]
     mode: Option<Mode>,
 

@@ -37,7 +37,9 @@ pub(crate) struct Opts {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Add the lines of instrumented assemblies in this folder and below that no process loaded: they did not run
+    /// Add the instrumented assemblies of this folder that no process loaded: their lines get the count 0
+    ///
+    /// Subfolders are searched too.
     #[arg(long, value_name = "DIR")]
     assemblies: Vec<PathBuf>,
 

@@ -113,7 +113,7 @@ its report to stderr.
 The program runs from an instrumented copy of its folder. Files that the program writes beside its own assembly land in that \
 copy. `ilinst cache` lists the copies. Use --in-place to instrument the original folder instead.
 
-`dotnet run`, `dotnet test` and `dotnet vstest` build first, and then start the instrumented program.";
+`dotnet run` and `dotnet test` build first, and then start the instrumented program.";
 
 impl Opts {
     /// Whether single calls are kept.

@@ -31,7 +31,7 @@ pub(crate) struct Opts {
     /// Folded stacks (`-` for standard input), or a Parquet file (.parquet)
     ///
     /// A Parquet file needs a column `path` (a list of names), and any of the number columns calls, self_ns, waiting_ns,
-    /// cpu_ns, exceptions and samples.
+    /// cpu_ns, exceptions, bytes and samples.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 

@@ -322,9 +322,12 @@ impl Cache {
     /// Whether ilinst made the folder: it has the tag, or a run is about to write it.
     fn is_marked(&self) -> bool {
         let is_tag = |name: &OsStr| Path::new(name).file_stem() == Path::new(CACHE_TAG_FILE).file_stem();
-        is_cache(&self.folder)
-            || fs::read_dir(&self.folder)
-                .is_ok_and(|mut files| files.all(|file| file.is_ok_and(|file| is_tag(&file.file_name()))))
+        let has_tags_alone = || {
+            let files = fs::read_dir(&self.folder);
+            files.is_ok_and(|mut files| files.all(|file| file.is_ok_and(|file| is_tag(&file.file_name()))))
+        };
+        // Another run writes the tag, and then its entry. If both came since the first look, the second finds the tag.
+        is_cache(&self.folder) || has_tags_alone() || is_cache(&self.folder)
     }
 
     /// Programs run from it, so nobody else may write to it.

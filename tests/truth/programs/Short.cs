@@ -20,6 +20,7 @@ static class Program
         Loop();
         Nested();
         Changing();
+        Varying();
         Throwing();
         Records.Left("Program::All", since);
     }
@@ -98,6 +99,24 @@ static class Program
         long since = Records.Entered("Program::Changes");
         Records.Spend("Program::Changes", number < Calls ? 20 : 2000);
         Records.Left("Program::Changes", since);
+    }
+
+    static void Varying()
+    {
+        long since = Records.Entered("Program::Varying");
+        for (int i = 0; i < 4 * Calls; i++)
+        {
+            Varies(i);
+        }
+        Records.Left("Program::Varying", since);
+    }
+
+    /// <summary>Short in the middle half of its calls.</summary>
+    static void Varies(int number)
+    {
+        long since = Records.Entered("Program::Varies");
+        Records.Spend("Program::Varies", number / Calls % 3 == 0 ? 2000 : 20);
+        Records.Left("Program::Varies", since);
     }
 
     static void Throwing()

@@ -30,23 +30,22 @@ pub(super) fn render(machine: &Machine, results: &Results) -> String {
 
 const HEAD: &str = "# Bench
 
-Made by `cargo xtask bench --large --write docs/bench.md`. Whole processes, which take turns round by round; medians, and in
-brackets the least and the most. CPU is user and system time of all threads, peak is the resident set's.
+Made by `cargo xtask bench --large --write docs/bench.md`. Whole processes run in turns, one round after another. The figures are
+medians, with the least and the most in brackets. CPU is the user and system time of all threads; peak is the resident set.
 
-- **floor**: maps the input, copies it, writes the copy: the least that a program can do that rewrites files.
-- **ilinst**: `ilinst instrument INPUT -o OUTPUT`, with all it does beside: PDB, manifest, hashes, tracker, the check of what
-  was written. Its default is the leave probe in a finally block, and to leave alone what is short or made by the compiler.
-- **Cecil**: `xtask/cecil/CecilWeave.cs`, which puts the same calls at the same places as ilinst with `--all --calls none`
-  and takes embedded and portable PDBs along; `finally` is the equal of that, `return` of that with `--leave return`. It has no
-  calls around those of an async method's builder, which ilinst has by whatever options; in PDBs it leaves the probes'
-  instructions to the point before, which ilinst hides. It neither checks what it wrote nor writes anything beside, but takes
-  the files of a folder side by side too. The first host is its default; the best is what is fastest on that file. (Nothing in
-  reach compiles Cecil for .NET ahead of time.)
+- **floor** maps the input, copies it, and writes the copy. No program that rewrites files can do less.
+- **ilinst** is `ilinst instrument INPUT -o OUTPUT`, with PDB, manifest, hashes, tracker and the check of the output. By default, the
+  leave probe is in a finally block, and short and compiler-generated methods are skipped.
+- **Cecil** is `xtask/cecil/CecilWeave.cs`. It inserts the same calls at the same places as ilinst with `--all --calls none`, and keeps
+  embedded and portable PDBs. `finally` corresponds to that, and `return` to that with `--leave return`. ilinst also adds calls in async
+  methods, around the calls of their builder, and hides the probes in the PDB. Cecil's program does neither, checks no output, and writes
+  no other file. It works on several files of a folder at a time too. The first host is Cecil's default; the best is the fastest one
+  for that file. (No compiler at hand compiles Cecil for .NET ahead of time.)
 
-Mono's mscorlib is not among the files: it defines System.Object, so no probe can call out of it. ReadyToRun code does not
-follow to the output; the floor writes it all the same. Of the folder, files that are no assemblies are copied by all. What
-Cecil cannot weave in it is copied; `ilinst` has `--all-assemblies` there, so that it weaves the framework's too, as Cecil does,
-and not what is the user's alone; it leaves reference assemblies and core libraries as they are.
+Mono's mscorlib is not among the files: it defines System.Object, so its probes cannot call another assembly. Output files have no
+ReadyToRun code, except those of the floor. All programs copy the files of a folder that are no assemblies. The program with Cecil copies
+assemblies that it cannot rewrite. ilinst has `--all-assemblies` there, so that it also instruments the framework, as Cecil does. It copies
+reference assemblies and core libraries.
 ";
 
 fn table(text: &mut String, measured: &Measured) {

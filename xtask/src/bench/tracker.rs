@@ -357,25 +357,25 @@ fn render(machine: &machine::Machine, costs: &Costs, rounds: usize) -> String {
 const HEAD: &str = "# What probes cost
 
 Made by `cargo xtask bench tracker --write docs/bench-tracker.md`. The programs (`xtask/tracker`) are woven with `--all`, run
-on each runtime, and measure themselves: CPU time of their threads by the system's clock, after the JIT's tiers. Medians, and
-in brackets the least and the most.
+on each runtime, and measure the CPU time of their threads by the system's clock, after the JIT's tiers. The figures are medians,
+with the least and the most in brackets.
 
-- **empty** does nothing and is not inlined; **fib** is the usual recursion. What a call costs is the woven program's figure
-  less the unwoven one's median: so it is a pair of probes, with the try block, and with inlining that does not happen.
+- **empty** does nothing and is not inlined; **fib** is the usual recursion. The cost of a call is the figure of the instrumented program
+  minus the median of the original: a pair of probes, the try block, and the missing inlining.
 - *default* times a call by the processor's counter, and only counts calls that take less time than their probes. *exact* is
   `--exact`, which times each call; *stopwatch* reads the clock of Stopwatch. *allocations* also reads the thread's bytes.
-- *clock twice* is two reads of Stopwatch, the least that exact times can cost; *MethodTimer's shape* a Stopwatch object that is
-  stopped in a finally block and told to a method that does nothing; the others are a method that increments a counter, and
-  one that asks an ActivitySource that nobody listens to for an activity. These have no tree, or no time.
+- *clock twice* is two reads of Stopwatch, the least cost of an exact time with that clock. *MethodTimer's shape* is a Stopwatch object
+  that a finally block stops and passes to a method that does nothing. The others are a method that increments a counter, and one
+  that asks an ActivitySource without listeners for an activity. These have no tree, or no time.
 - *classic*, *coverage* and *activity* are the presets of those names: the first with `samples/hooks/ProfileInfoTracker.cs`, which
-  counts with Interlocked; nobody listens to the activities. *capture* is what `--capture` keeps beside the tree: of **empty**,
-  which has no arguments, that it was called, of **fib** an `int` in and out.
-- *live* is `ilinst run --live`: the same probes as in woven files, with `--hooks` hooks of the CLR profiler, which keep a call tree.
-  *filtered out* is what a method costs that is not chosen.
-- Callees in turn: the tracker is called as woven code would, with as many methods in turn by one caller; here the figures
-  are whole.
-- *synchronous* is an async method that completes at once, *suspended* one that waits once for what the same thread then
-  does, *ten awaits* one that does so ten times.
+  counts with Interlocked; the activities have no listener. *capture* is the cost of `--capture` in addition to the tree: of **empty**,
+  which has no arguments, each call is recorded; of **fib** also an `int` in and out.
+- *live* is `ilinst run --live`: the same probes as in instrumented files. With `--hooks`, it is the hooks of the CLR profiler, which
+  keep a call tree. *filtered out* is a method that is not selected.
+- Callees in turn: the tracker is called as by instrumented code, and one caller calls that many methods in turn. These figures are whole
+  numbers.
+- *synchronous* is an async method that completes at once. *suspended* waits once for work that the same thread then does, and *ten
+  awaits* ten times.
 ";
 
 fn row(text: &mut String, name: &str, cell: impl Fn(usize, usize) -> Option<Spread>) {

@@ -48,10 +48,16 @@ impl Decisions {
         (method.get() as usize).checked_sub(1).and_then(|index| self.words.get(index)).copied().unwrap_or("-")
     }
 
+    /// The same in a table for people.
+    pub(crate) fn shown(&self, method: Rid<MethodDef>) -> &'static str {
+        let word = self.word(method);
+        if word == WOVEN { "instrumented" } else { word }
+    }
+
     /// The numbers of methods and of instrumented ones. None if there is no decision.
     pub(crate) fn summary(&self) -> Option<String> {
         let woven = self.words.iter().filter(|word| **word == WOVEN).count();
-        let when = if self.refusal.is_some() { "woven" } else { "to be woven" };
+        let when = if self.refusal.is_some() { "instrumented" } else { "to be instrumented" };
         let says_something = self.refusal.is_none() || !self.words.is_empty();
         says_something.then(|| format!("{} methods, {woven} {when}", self.words.len()))
     }

@@ -151,7 +151,7 @@ impl<'a, 'm> Module<'a, 'm> {
             None => format!("{:>6}  ", "-"),
         };
         let source = self.source(method).map(|source| format!("  = {source}")).unwrap_or_default();
-        format!("{token}  {:<12}  {size}{}{source}", decisions.word(rid), text(method))
+        format!("{token}  {:<12}  {size}{}{source}", decisions.shown(rid), text(method))
     }
 }
 

@@ -17,10 +17,10 @@ pub fn print(listing: &Listing<'_, '_>, il_size: bool, out: &mut impl Write) -> 
         if methods.as_tree {
             writeln!(out, "{}", Visible(module.metadata.display_name()))?;
             if let Some((tool, options)) = &decisions.mark {
-                writeln!(out, "{}", Visible(format_args!("woven by {tool} {options}")))?;
+                writeln!(out, "{}", Visible(format_args!("instrumented by {tool} {options}")))?;
             }
             if let Some(refusal) = decisions.refusal.as_ref().filter(|_| decisions.mark.is_none()) {
-                writeln!(out, "not to be woven: {}", Visible(refusal))?;
+                writeln!(out, "cannot be instrumented: {}", Visible(refusal))?;
             }
             let nodes = Tree::new((sort, il_size), module, decisions, &methods.structure).nodes();
             outline::print(&nodes, "", out)?;

@@ -179,15 +179,15 @@ impl Summary<'_> {
         let mut woven: Vec<&FileReport> = files.iter().filter(|file| file.woven() > 0).collect();
         woven.sort_by_key(|file| std::cmp::Reverse(file.woven()));
         if !woven.is_empty() {
-            writeln!(out, "   woven  methods        size        file")?;
+            writeln!(out, "instrumented   methods        size        file")?;
         }
         for file in woven.iter().take(SHOWN_FILES) {
             let (before, after) = (size(file.input_size), size(file.output_size));
             let (count, path) = (file.methods().len(), Visible(self.in_folder(&file.input)));
-            writeln!(out, "{:>8} {count:>8}  {before:>9} -> {after:<9}  {path}", file.woven())?;
+            writeln!(out, "{:>12}  {count:>8}  {before:>9} -> {after:<9}  {path}", file.woven())?;
         }
         if woven.len() > SHOWN_FILES {
-            writeln!(out, "{:>18} and {} files more; -v shows all", "", woven.len() - SHOWN_FILES)?;
+            writeln!(out, "{:>23} and {} files more; -v shows all", "", woven.len() - SHOWN_FILES)?;
         }
         Ok(())
     }

@@ -450,10 +450,10 @@ impl Sums {
 }
 
 /// Returns the part of a path's time that is its own: `excess` is the time beyond its overhead, which is known to `unsure`. Less than
-/// that may all be overhead, and counts as such; more than twice as much is the path's. Between them the part grows evenly: a small
+/// half of that is probably overhead, and counts as such; more than that is the path's. Between them the part grows evenly: a small
 /// change of the overhead must not move the path from nothing to a tenth of the program.
 fn beyond(excess: f64, unsure: f64) -> f64 {
-    excess.min(2.0 * (excess - unsure)).max(0.0)
+    excess.min(2.0 * excess - unsure).max(0.0)
 }
 
 impl Tree {
@@ -509,7 +509,8 @@ impl Tree {
             }
             let Some(caller) = node.caller.filter(|caller| *caller < probes.len()) else { continue };
             let of_counted = counted * if has_callees[index] { counting + counting_leave } else { counting };
-            has_callees[caller] = true;
+            // The compiler is no callee: a counted path that only it lies below has no leave probe.
+            has_callees[caller] |= !functions.is_jit(node.function);
             probes[caller] += outside * timed + of_counted;
             unsure[caller] += VARIES_BY[1] * (outside * timed + of_counted);
             if notes.is_counted {

@@ -50,17 +50,22 @@ pub fn head(profile: &Profile) -> String {
         let _ = writeln!(text, "phases: {} (--phase)", Visible(profile.phases.join(", ")));
     }
     if let Some(damage) = &profile.damage {
-        let _ = writeln!(text, "warning ILI0007: the file is damaged, and what follows is all that it holds: {damage}");
+        let _ = writeln!(
+            text,
+            "warning ILI0007: the profile is damaged, and the report shows only the part that could be read: {damage}"
+        );
     }
     if profile.lost_calls() > 0 {
         let (lost, limit) = (counted(profile.lost_calls(), "call"), profile.max_nodes);
         let set = "ILINST_MAX_NODES sets another limit";
-        let _ = writeln!(text, "warning ILI0021: not recorded: {lost}, as the call tree is limited to {limit} call paths; {set}");
+        let _ = writeln!(
+            text,
+            "warning ILI0021: {lost} not recorded, because the call tree reached its limit of {limit} call paths; {set}"
+        );
     }
     if profile.bad_tokens() > 0 {
-        let bad = counted(profile.bad_tokens(), "token");
-        let _ =
-            writeln!(text, "warning ILI0022: passed over: {bad} of probes, as they are of no call that was open on their thread");
+        let bad = counted(profile.bad_tokens(), "probe");
+        let _ = writeln!(text, "warning ILI0022: {bad} ignored: no such call was open on the thread");
     }
     for limit in limits(profile) {
         let _ = writeln!(text, "note: {limit}");

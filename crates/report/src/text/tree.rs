@@ -66,7 +66,7 @@ fn remarks(row: &PathRow<'_>) -> String {
     }
     if let (Some(latency), Some(awaiting)) = (row.latency_ms, row.awaiting_ms) {
         let share = if latency > 0.0 { awaiting * 100.0 / latency } else { 0.0 };
-        let _ = write!(text, "  [async: {} a call, {share:.0} % of it awaiting]", short_time(row.average_ms));
+        let _ = write!(text, "  [async: {} a call, {share:.0} % of it suspended]", short_time(row.average_ms));
     }
     if row.overflow {
         text.push_str("  [callers not recorded]");

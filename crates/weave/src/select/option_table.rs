@@ -135,7 +135,7 @@ option_rows! {
     /// `--leave`: a mode or a hook.
     LEAVE = "leave", One(Some(LeaveMode::Finally.word())), "MODE|HOOK", Everywhere, true, "IlinstLeave", RECORDING;
     "Record the end of a call in a `finally` block (the default) or before each `return`; or call your own method there",
-    "`return` makes smaller code, but does not record the end of a call that ends with an exception.";
+    "`return` makes smaller code. If an exception ends a call, its end is then recorded later: where the exception is handled.";
     /// `--handle`
     HANDLE = "handle", One(None), "HOOK", Everywhere, true, "IlinstHandle", HOOKS;
     "Call this method of yours when an exception is caught";
