@@ -42,7 +42,14 @@ pub(crate) fn new_project(name: &str) -> Option<Dotnet> {
 #[ignore = "needs the .NET SDK"]
 fn a_new_project_is_woven_by_one_option() {
     let Some(dotnet) = new_project("new") else { return };
+    // A program that was published into the project's folder has a tracker too, which may be for another runtime.
+    let mut published = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is there");
+    published.push(0);
+    dotnet.write("app/published/Ilinst.Tracker.dll", "");
+    fs::write(dotnet.folder.join("app/published/Ilinst.Tracker.dll"), &published).expect("it can be written");
     let said = dotnet.run(&BUILD);
+    let copied = fs::read(dotnet.folder.join(OUTPUT).join("Ilinst.Tracker.dll")).expect("the build copied it");
+    assert!(copied != published, "the build took the published one");
     assert!(said.contains("app.dll: 3 methods, 2 instrumented\n") && !said.contains("warning"), "{said}");
     assert!(dotnet.is_woven(&format!("{OUTPUT}/app.dll")) && !dotnet.is_woven("app/obj/Debug/netcoreapp3.1/app.dll"));
     let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
