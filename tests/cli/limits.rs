@@ -49,7 +49,7 @@ fn gaps_between_sections_are_no_larger_than_loaders_want_them() {
     assert!(errors.contains("the file alignment is no power of two up to 64 KiB (file offset 0xbc)"), "{errors}");
     assert_eq!((code, output.exists()), (Some(3), false));
     let (listing, _, code) = limited(MEMORY, &[&"list", &input]);
-    assert!(code == Some(0) && listing.ends_with(" to be woven\n"), "{listing}");
+    assert!(code == Some(0) && listing.ends_with(" to be instrumented\n"), "{listing}");
 }
 
 /// Returns `embedded.exe` with another deflated PDB, which claims this size.
@@ -99,7 +99,7 @@ fn listing_reads_no_more_of_a_file_than_its_headers_say_that_there_is() {
     file.seek(SeekFrom::Start(3_900_000_000)).and_then(|_| file.write_all(&[0])).expect("a sparse file");
     let (listing, errors, code) = limited(TIME, &[&"list", &input]);
     fs::remove_file(&input).expect("it is there");
-    assert!(code == Some(0) && listing.ends_with("19 methods, 15 to be woven\n"), "{code:?}, {errors}");
+    assert!(code == Some(0) && listing.ends_with("19 methods, 15 to be instrumented\n"), "{code:?}, {errors}");
 }
 
 #[test]

@@ -264,8 +264,8 @@ impl Session {
         if methods.is_empty() {
             let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
             return Err(format!(
-                "nothing that the program has loaded has a method that is chosen, and can be woven{skipped}; `ilinst list ASSEMBLY` \
-                 shows names, `ilinst explain ASSEMBLY METHOD` which rule leaves one alone"
+                "no loaded assembly has a method that your options select and that can be instrumented{skipped}; `ilinst list ASSEMBLY` \
+                 shows the names, and `ilinst explain ASSEMBLY METHOD` the rule that skips a method"
             ));
         }
         methods.sort_unstable();

@@ -277,6 +277,12 @@ impl Code {
         targets
     }
 
+    /// Whether a branch leads back.
+    pub fn has_loop(&self) -> bool {
+        let leads_back = |(index, instruction): (usize, &Instruction)| matches!(instruction.operand, Operand::Label(label) if self.target(label) <= index);
+        self.instructions.iter().enumerate().any(leads_back)
+    }
+
     /// Swaps in other instructions. Labels at instruction `i` move to `moved[i]`. The last entry of `moved` is for
     /// labels at the end of the code.
     pub fn replace(&mut self, instructions: &mut Vec<Instruction>, moved: &[u32]) {

@@ -54,7 +54,7 @@ pub enum RewriteError {
     #[error("it has no local variable numbers left")]
     TooManyLocals,
     /// The rewritten body did not pass its check. Most likely, the original body does not pass it either.
-    #[error("the woven body did not pass its check: {0}")]
+    #[error("the instrumented body did not pass its check: {0}")]
     CheckFailed(String),
 }
 

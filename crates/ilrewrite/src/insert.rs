@@ -6,7 +6,7 @@ use ecma335::{OpCode, body::ClauseKind, opcode::Flow};
 use crate::{
     code::{Code, Instruction, Label, LabelClause, Operand, SiteAt},
     error::RewriteError,
-    layout::{ldloc, stloc},
+    layout::stloc,
     probe::{LeaveMode, Shape, SiteProbe},
 };
 
@@ -30,13 +30,16 @@ pub(crate) struct Insertion {
     pub(crate) counters: Vec<(usize, [Instruction; 3])>,
     /// The local for the return value where the method ends, if the IL returns one.
     pub(crate) return_local: Option<u16>,
+    /// Loads it behind the try block.
+    pub(crate) load_returned: Vec<Instruction>,
 }
 
 impl Insertion {
     /// Takes everything out. The buffers keep their capacity.
     pub(crate) fn clear(&mut self) {
-        let Self { enter, leave, leave_with_value, behind, handle, catch, pass, sites, counters, return_local } = self;
-        [enter, leave, leave_with_value, behind, handle, catch, pass].into_iter().for_each(Vec::clear);
+        let Self { enter, leave, leave_with_value, behind, handle, catch, pass, sites, counters, return_local, load_returned } =
+            self;
+        [enter, leave, leave_with_value, behind, handle, catch, pass, load_returned].into_iter().for_each(Vec::clear);
         sites.clear();
         counters.clear();
         *return_local = None;
@@ -264,7 +267,7 @@ fn protect(code: &mut Code, what: &Insertion, out: &mut Vec<Instruction>, moved:
     // A method that never returns needs no epilogue.
     if returns {
         out.extend_from_slice(&what.behind);
-        out.extend(what.return_local.map(ldloc));
+        out.extend_from_slice(&what.load_returned);
         out.push(plain(OpCode::Ret));
     }
     code.replace(out, moved);

@@ -70,8 +70,8 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::AlreadyWoven => "it is instrumented already; instrument the original",
             Self::DamagedMark => {
-                "it has the mark of a woven assembly, but does not refer to the tracker: it was damaged or changed after it was \
-                 woven; weave the original"
+                "it has the mark of an instrumented assembly, but does not refer to the tracker: it was damaged or changed \
+                 afterwards; instrument the original"
             }
             Self::IsTracker => "it is the tracker itself",
             Self::IsCoreLibrary => {
