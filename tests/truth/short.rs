@@ -14,10 +14,11 @@ const SHORT: [&str; 3] = ["Program::Ten", "Program::Outer", "Program::Throws"];
 /// Methods whose time is not mixed with that of a short callee.
 const ALONE: [&str; 3] = ["Program::All", "Program::Thousand", "Program::Inner"];
 /// Methods that, together, have their own time and that of the short methods that they call.
-const TOGETHER: [&[&str]; 4] = [
+const TOGETHER: [&[&str]; 5] = [
     &["Program::Nested", "Program::Loop", "Program::Throwing", "Program::Ten", "Program::Outer", "Program::Throws"],
     &["Program::Changing", "Program::Changes"],
     &["Program::Varying", "Program::Varies"],
+    &["Program::VaryingInside", "Program::VariesOutside", "Program::VariesInside"],
     &["Program::Thousand"],
 ];
 
@@ -48,10 +49,12 @@ fn short_methods_are_counted_and_their_time_is_in_their_callers() {
                     wrong.push(format!("{counted} of {calls} calls of {method} are counted only"));
                 }
             }
-            // The time of its calls before it was short stays its own.
-            let (own, truth) = (nanoseconds(report.sum("Program::Varies", "selfMs")), run.record["Program::Varies"][1]);
-            if own < 0.75 * truth {
-                wrong.push(format!("Program::Varies has {own} ns of {truth}"));
+            // The time of calls before a method was short stays its own. Some calls of a callee count while it is slow already.
+            for method in ["Program::Varies", "Program::VariesOutside", "Program::VariesInside"] {
+                let (own, truth) = (nanoseconds(report.sum(method, "selfMs")), run.record[method][1]);
+                if !(0.75 * truth..1.1 * truth).contains(&own) {
+                    wrong.push(format!("{method} has {own} ns of {truth}"));
+                }
             }
             let limits = report.document["limits"].to_string();
             if !limits.contains("their time is in their callers") {
@@ -77,7 +80,7 @@ fn count(value: &serde_json::Value) -> u64 {
 
 fn check(run: &Run, report: &Report, sees_exceptions: bool, wrong: &mut Vec<String>) {
     let found: BTreeSet<&String> = run.record.keys().collect();
-    assert_eq!(found.len(), 13, "{found:?}");
+    assert_eq!(found.len(), 16, "{found:?}");
     for (method, record) in &run.record {
         hold(&format!("calls of {method}"), record[0], report.calls(method) as f64, wrong);
     }
@@ -90,7 +93,7 @@ fn check(run: &Run, report: &Report, sees_exceptions: bool, wrong: &mut Vec<Stri
         hold(&format!("{methods:?} together"), truth, methods.iter().map(own).sum(), wrong);
     }
     for method in
-        ["Program::All", "Program::Loop", "Program::Nested", "Program::Changing", "Program::Varying", "Program::Throwing"]
+        ["Program::All", "Program::Loop", "Program::Nested", "Program::Changing", "Program::Varying", "Program::VaryingInside", "Program::Throwing"]
     {
         hold(&format!("{method} with callees"), run.record[method][2], nanoseconds(report.sum(method, "totalMs")), wrong);
     }

@@ -42,6 +42,7 @@ namespace Ilinst
             double own;
             if (last == null || !Own(node, out own))
             {
+                node->Flags |= isBurst ? NodeFlags.Untimed : 0;
                 return;
             }
             double calls = node->Leaves - last->Leaves;
@@ -66,11 +67,14 @@ namespace Ilinst
             if (!isShort && isBurst)
             {
                 TimeAgain(tree, node);
-                Own(node, out last->Own);
             }
             else if (isShort)
             {
-                last->Self = isBurst ? last->Self : node->Total - Below(tree, node);
+                if (!isBurst)
+                {
+                    last->Self = node->Total - Below(tree, node, 0);
+                    last->Detached = node->Detached;
+                }
                 node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
             }
         }
@@ -95,9 +99,16 @@ namespace Ilinst
         public static void TimeAgain(CallTree* tree, CallNode* node)
         {
             Judgement* last = JudgementOf(tree, node);
-            node->Total = Below(tree, node) + (last == null ? 0 : last->Self);
-            node->Detached = 0;
+            node->Total = Below(tree, node, 0) + (last == null ? 0 : last->Self);
+            node->Detached = last == null ? 0 : last->Detached;
             node->Flags = node->Flags & ~(NodeFlags.Counted | NodeFlags.Untimed) | NodeFlags.WasCounted;
+            if (last != null)
+            {
+                // The next judgements compare with the time that is left.
+                last->Leaves = node->Leaves;
+                last->IsDoubted = 0;
+                Own(node, out last->Own);
+            }
         }
 
         private static double Limit(CallTree* tree)
@@ -159,11 +170,27 @@ namespace Ilinst
             return sum;
         }
 
-        /// <summary>Ticks of a path's callees, and of the compiler below it.</summary>
-        private static long Below(CallTree* tree, CallNode* node)
+        /// <summary>
+        /// Ticks of a path's callees, and of the compiler below it. A callee that is counted now has its own time of before: it keeps
+        /// that if it is timed again.
+        /// </summary>
+        private static long Below(CallTree* tree, CallNode* node, int depth)
         {
-            int left = MaxCallees;
-            return OfCallees(node, 0, ref left).Ticks + JitTime.Below(tree, node);
+            long ticks = JitTime.Below(tree, node);
+            CallNode* first = (CallNode*)node->Callees;
+            for (CallNode* callee = first; callee != null; callee = callee->Next == (long)first ? null : (CallNode*)callee->Next)
+            {
+                if ((callee->Flags & NodeFlags.Counted) == 0)
+                {
+                    ticks += callee->Total - callee->Detached;
+                }
+                else if (depth < MaxCallees)
+                {
+                    Judgement* last = JudgementOf(tree, callee);
+                    ticks += Below(tree, callee, depth + 1) + (last == null ? 0 : last->Self - last->Detached);
+                }
+            }
+            return ticks;
         }
 
         /// <summary>Null if there is no memory.</summary>
@@ -196,6 +223,8 @@ namespace Ilinst
             public double Own;
             /// <summary>The path's own ticks when it began to be counted.</summary>
             public long Self;
+            /// <summary>The part of the path's ticks that was none of its caller's then.</summary>
+            public long Detached;
             /// <summary>Not 0 if this judgement was for a change, and the next one decides.</summary>
             public long IsDoubted;
         }

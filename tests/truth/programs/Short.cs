@@ -21,6 +21,7 @@ static class Program
         Nested();
         Changing();
         Varying();
+        VaryingInside();
         Throwing();
         Records.Left("Program::All", since);
     }
@@ -117,6 +118,32 @@ static class Program
         long since = Records.Entered("Program::Varies");
         Records.Spend("Program::Varies", number / Calls % 3 == 0 ? 2000 : 20);
         Records.Left("Program::Varies", since);
+    }
+
+    static void VaryingInside()
+    {
+        long since = Records.Entered("Program::VaryingInside");
+        for (int i = 0; i < 8 * Calls; i++)
+        {
+            VariesOutside(i);
+        }
+        Records.Left("Program::VaryingInside", since);
+    }
+
+    /// <summary>Short in the second and fourth eighths of its calls, and its callee in the second and third.</summary>
+    static void VariesOutside(int number)
+    {
+        long since = Records.Entered("Program::VariesOutside");
+        Records.Spend("Program::VariesOutside", number / Calls == 1 || number / Calls == 3 ? 20 : 2000);
+        VariesInside(number);
+        Records.Left("Program::VariesOutside", since);
+    }
+
+    static void VariesInside(int number)
+    {
+        long since = Records.Entered("Program::VariesInside");
+        Records.Spend("Program::VariesInside", number / Calls == 1 || number / Calls == 2 ? 20 : 2000);
+        Records.Left("Program::VariesInside", since);
     }
 
     static void Throwing()

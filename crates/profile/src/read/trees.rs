@@ -449,9 +449,9 @@ impl Sums {
     }
 }
 
-/// Returns the part of a path's time that is its own: `excess` is the time beyond its overhead, which is known to `unsure`. Less than
-/// half of that is probably overhead, and counts as such; more than that is the path's. Between them the part grows evenly: a small
-/// change of the overhead must not move the path from nothing to a tenth of the program.
+/// Returns the part of a path's time that is its own: `excess` is the time beyond its overhead, which is known to `unsure`. Up to half
+/// of `unsure` it counts as overhead, and from `unsure` on it is the path's own. In between the part grows evenly: a small change of the
+/// overhead must not move the path from nothing to a tenth of the program.
 fn beyond(excess: f64, unsure: f64) -> f64 {
     excess.min(2.0 * excess - unsure).max(0.0)
 }
