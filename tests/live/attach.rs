@@ -147,7 +147,7 @@ fn what_cannot_be_attached_to_is_said() {
             assert!(code == Some(3) && errors.contains("ILI0031") && errors.contains(why), "{}: {errors}", runtime.name);
         };
         let child = stepping(&work, &runtime, &app);
-        refused(child.id(), &["--include=Nobody.*"], "has a method that is chosen");
+        refused(child.id(), &["--include=Nobody.*"], "has a method that your options select");
         // The next attachment is not disturbed by it.
         let (_, errors, code) = said(&output(&mut attach(&work, child.id(), "some", &["--all", "--for=1ms"])));
         assert_eq!(code, Some(0), "{}: {errors}", runtime.name);

@@ -92,9 +92,15 @@ fn check(run: &Run, report: &Report, sees_exceptions: bool, wrong: &mut Vec<Stri
         let truth: f64 = methods.iter().map(|method| run.record[*method][1]).sum();
         hold(&format!("{methods:?} together"), truth, methods.iter().map(own).sum(), wrong);
     }
-    for method in
-        ["Program::All", "Program::Loop", "Program::Nested", "Program::Changing", "Program::Varying", "Program::VaryingInside", "Program::Throwing"]
-    {
+    for method in [
+        "Program::All",
+        "Program::Loop",
+        "Program::Nested",
+        "Program::Changing",
+        "Program::Varying",
+        "Program::VaryingInside",
+        "Program::Throwing",
+    ] {
         hold(&format!("{method} with callees"), run.record[method][2], nanoseconds(report.sum(method, "totalMs")), wrong);
     }
     // Mono does not tell a leave probe that an exception passes.
