@@ -116,7 +116,7 @@ fn a_mark_without_its_tracker_is_refused() {
     fs::write(&damaged, bytes).expect("it can be written");
     let (_, errors, code) = instrument(&damaged, &output);
     assert!(code == Some(3) && errors.contains("ILI0012"), "{errors}");
-    assert!(errors.contains("does not refer to the tracker") && errors.contains("weave the original"), "{errors}");
+    assert!(errors.contains("does not refer to the tracker") && errors.contains("instrument the original"), "{errors}");
     assert!(!output.exists());
 }
 
