@@ -102,18 +102,12 @@ namespace Ilinst
             }
             else
             {
-                Leave(token);
+                Leave(token, Clock.Now());
             }
             Allocations.Continue(stopped);
         }
 
         /// <summary>Leaves a call. The token may be any number: it is compared with what is open, never followed.</summary>
-        public static void Leave(IntPtr token)
-        {
-            Leave(token, Clock.Now());
-        }
-
-        /// <summary>The same, with the time at which it was left.</summary>
         public static void Leave(IntPtr token, long now)
         {
             CallTree* tree = CallTrees.OfOpenCalls;

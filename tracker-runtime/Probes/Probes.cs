@@ -105,10 +105,6 @@ namespace Ilinst
             Leave<TProbe>(token);
         }
 
-        /// <summary>
-        /// Counted calls end here. All other calls go on in a method of its own, at the end of this one: so the registers that
-        /// it needs are not saved for a counted call.
-        /// </summary>
         [MethodImpl(Hot)]
         public static IntPtr Enter<TProbe>(long methodId)
             where TProbe : struct, IProbe
@@ -139,40 +135,32 @@ namespace Ilinst
             }
             long calls = node->Calls + 1;
             node->Calls = calls;
+            long now = 0;
             if (probe.IsTimed)
             {
-                if ((node->Flags & NodeFlags.Untimed) == 0 || (calls & Adaptive.CountedBetween) == 0)
+                if ((node->Flags & NodeFlags.Untimed) != 0)
                 {
-                    return EnterTimed<TProbe>(tree, node);
+                    if ((calls & Adaptive.CountedBetween) != 0)
+                    {
+                        // A call that calls no other method needs no leave probe.
+                        if (node->Callees == 0)
+                        {
+                            return default(IntPtr);
+                        }
+                        tree->Current = (long)node;
+                        return Tokens.Of(node);
+                    }
+                    Adaptive.BeginBurst(tree, node);
                 }
-                // A call that calls no other method needs no leave probe.
-                if (node->Callees == 0)
+                StackByte here;
+                here.Value = 0;
+                byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
+                if (probe.CountsBytes)
                 {
-                    return default(IntPtr);
+                    Allocations.Of(node)->Start = Allocations.Now(tree);
                 }
+                node->Start = now = probe.Now();
             }
-            tree->Current = (long)node;
-            return Tokens.Of(node);
-        }
-
-        [MethodImpl(Apart)]
-        private static IntPtr EnterTimed<TProbe>(CallTree* tree, CallNode* node)
-            where TProbe : struct, IProbe
-        {
-            TProbe probe = default(TProbe);
-            if ((node->Flags & NodeFlags.Untimed) != 0)
-            {
-                Adaptive.BeginBurst(tree, node);
-            }
-            StackByte here;
-            here.Value = 0;
-            byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
-            if (probe.CountsBytes)
-            {
-                Allocations.Of(node)->Start = Allocations.Now(tree);
-            }
-            long now = probe.Now();
-            node->Start = now;
             // Current comes last: a reader of the profile must find the start of each call that it shows.
             tree->Current = (long)node;
             if (probe.IsTraced)
@@ -193,47 +181,36 @@ namespace Ilinst
             TProbe probe = default(TProbe);
             CallTree* tree = ProfileInfoTracker.tree;
             CallNode* node = (CallNode*)Tokens.Bits(token);
-            if (tree == null || tree->Current != (long)node || node->Stats == 0
+            Statistics* statistics;
+            if (tree == null || tree->Current != (long)node || (statistics = (Statistics*)node->Stats) == null
                 || !probe.IsTimed && *ProfileInfoTracker.recorded == 0)
             {
-                OpenCalls.Leave(token);
-            }
-            else if (!probe.IsTimed)
-            {
-                long leaves = node->Leaves + 1;
-                node->Leaves = leaves;
-                tree->Current = node->Caller;
-                if ((leaves & Adaptive.TimedBetween) == 0)
-                {
-                    Rest(tree, node);
-                }
-            }
-            else if ((node->Flags & NodeFlags.Untimed) != 0)
-            {
-                tree->Current = node->Caller;
-            }
-            else
-            {
-                LeaveTimed<TProbe>(tree, node);
-            }
-        }
-
-        [MethodImpl(Apart)]
-        private static void LeaveTimed<TProbe>(CallTree* tree, CallNode* node)
-            where TProbe : struct, IProbe
-        {
-            TProbe probe = default(TProbe);
-            long now = probe.Now();
-            long ticks = now - node->Start;
-            if (node->Start + *ProfileInfoTracker.recorded >= 0 || probe.CountsBytes && !Allocations.Runs(tree))
-            {
-                OpenCalls.Leave(Tokens.Of(node), now);
+                OpenCalls.Leave(token, Clock.Now());
                 return;
+            }
+            long now = 0;
+            if (probe.IsTimed)
+            {
+                if ((node->Flags & NodeFlags.Untimed) != 0)
+                {
+                    tree->Current = node->Caller;
+                    return;
+                }
+                now = probe.Now();
+                if (node->Start + *ProfileInfoTracker.recorded >= 0 || probe.CountsBytes && !Allocations.Runs(tree))
+                {
+                    OpenCalls.Leave(token, now);
+                    return;
+                }
             }
             long leaves = node->Leaves + 1;
             node->Leaves = leaves;
-            node->Total += ticks;
-            Statistics.Add((Statistics*)node->Stats, ticks);
+            if (probe.IsTimed)
+            {
+                long ticks = now - node->Start;
+                node->Total += ticks;
+                Statistics.Add(statistics, ticks);
+            }
             if (probe.CountsBytes)
             {
                 NodeBytes* bytes = Allocations.Of(node);

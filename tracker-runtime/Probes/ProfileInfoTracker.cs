@@ -34,20 +34,21 @@ namespace Ilinst
         [MethodImpl(Hot)]
         public static IntPtr WhenEntering(long methodId)
         {
-            return probe == Mode.ByReader ? Probes.Enter<Probes.ByReader>(methodId) : EnterOtherwise(methodId);
-        }
-
-        [MethodImpl(Hot)]
-        private static IntPtr EnterOtherwise(long methodId)
-        {
             int probe = ProfileInfoTracker.probe;
+            if (probe == Mode.ByReader)
+            {
+                return Probes.Enter<Probes.ByReader>(methodId);
+            }
             if (probe == Mode.Counting)
             {
                 Counters.Add(methodId);
                 return default(IntPtr);
             }
-            return probe == Mode.Sampling ? Probes.EnterApart<Probes.Sampled>(methodId)
-                : probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId)
+            if (probe == Mode.Sampling)
+            {
+                return Probes.Enter<Probes.Sampled>(methodId);
+            }
+            return probe == Mode.ByStopwatch ? Probes.EnterApart<Probes.ByStopwatch>(methodId)
                 : probe == Mode.Tracing ? Probes.EnterApart<Probes.Traced>(methodId)
                 : probe == Mode.Allocating ? Probes.EnterApart<Probes.Allocating>(methodId)
                 : Probes.EnterApart<Probes.AllocatingAndTraced>(methodId);
@@ -70,6 +71,7 @@ namespace Ilinst
         [MethodImpl(Hot)]
         private static void Leave(IntPtr token)
         {
+            int probe = ProfileInfoTracker.probe;
             if (Tokens.IsTagged(token))
             {
                 OpenCalls.LeaveTagged(token);
@@ -78,19 +80,9 @@ namespace Ilinst
             {
                 Probes.Leave<Probes.ByReader>(token);
             }
-            else
+            else if (probe == Mode.Sampling)
             {
-                LeaveOtherwise(token);
-            }
-        }
-
-        [MethodImpl(Hot)]
-        private static void LeaveOtherwise(IntPtr token)
-        {
-            int probe = ProfileInfoTracker.probe;
-            if (probe == Mode.Sampling)
-            {
-                Probes.LeaveApart<Probes.Sampled>(token);
+                Probes.Leave<Probes.Sampled>(token);
             }
             else if (probe == Mode.ByStopwatch)
             {
