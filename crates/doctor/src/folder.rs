@@ -235,7 +235,7 @@ impl Folder {
                 self.woven.iter().filter(|file| !file.has_tracker).filter_map(name).any(|name| deps_json::names(&text, &name));
             if is_its_list && matches!(deps_json::add_tracker(&text), Ok(Some(_))) {
                 let what = "it lists what the program may load, and the tracker is not in it";
-                let advice = "weave the folder as a whole, or in place: then the list is written too, unless a build puts its own \
+                let advice = "instrument the whole folder, or in place: then the list is written too, unless a build puts its own \
                               back; where a project that this one refers to has Ilinst.MSBuild, give it the package too, or \
                               build once with --no-incremental";
                 self.find(Code::TrackerNotListed, &list, what, advice);

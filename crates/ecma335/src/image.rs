@@ -476,7 +476,7 @@ fn what_it_looks_like(bytes: &[u8]) -> &'static str {
     match bytes {
         [0x7F, b'E', b'L', b'F', ..] => "an ELF executable or library (native code)",
         [0x00, b'a', b's', b'm', ..] => {
-            "a WebAssembly module; if it is Webcil, an assembly in a container, weave the .dll it was made of"
+            "a WebAssembly module; if it is Webcil (a container of an assembly), instrument the .dll it was made from"
         }
         [b'P', b'K', ..] => "a zip archive; unpack it first",
         [b'B', b'S', b'J', b'B', ..] => "bare metadata, perhaps a portable PDB",

@@ -58,7 +58,7 @@ pub(crate) fn body_text(bodies: &Bodies<'_, '_, '_, '_, '_, '_, '_>, old_text: &
             bodies::print(old.names, &old_body, &facts.0, old_text);
             bodies::print(new.names, &new_body, &facts.1, new_text);
             if bodies.is_exact && bodies.is_extended && !is_same && old_text == new_text {
-                new_text.push(1, "// the same, and not to the byte as this ilinst weaves the original");
+                new_text.push(1, "// the same IL, but not the same bytes as this ilinst writes for the original");
             }
         }
         (Body::Bytes(what, old_bytes), Body::Bytes(_, new_bytes)) => {

@@ -111,7 +111,7 @@ pub(crate) struct ShownArgs {
     /// Show these columns, separated by commas
     ///
     /// Columns: calls, self, self%, uncertainty, total, total%, waiting, average, min, p50, p95, p99, max, first, latency, latency-p95,
-    /// running, awaiting, failures, exceptions, bytes, total-bytes, cpu, samples.
+    /// running, suspended, failures, exceptions, bytes, total-bytes, cpu, samples.
     #[arg(help_heading = "Report", long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
     columns: Vec<Column>,
 

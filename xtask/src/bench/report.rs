@@ -51,7 +51,7 @@ reference assemblies and core libraries.
 fn table(text: &mut String, measured: &Measured) {
     let input = &measured.input;
     *text += &format!("\n## {}, {:.1} MiB\n\n", input.name(), input.bytes as f64 / MIB);
-    text.push_str("| program | rounds | wall ms | x floor | CPU ms | peak MiB | output MiB | methods woven |\n");
+    text.push_str("| program | rounds | wall ms | x floor | CPU ms | peak MiB | output MiB | methods |\n");
     text.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
     let floor = measured.series_of(Tool::Floor).map_or(f64::NAN, |floor| floor.wall_ms().median);
     for series in &measured.series {

@@ -90,7 +90,7 @@ columns! {
     /// Async methods: time of the steps.
     Steps = "running", "running ms", 10, |row| row.steps_ms.map_or(Cell::None, Cell::Time);
     /// Async methods: suspended time.
-    Awaiting = "awaiting", "suspended ms", 12, |row| row.awaiting_ms.map_or(Cell::None, Cell::Time);
+    Awaiting = "suspended", "suspended ms", 12, |row| row.awaiting_ms.map_or(Cell::None, Cell::Time);
     /// Of an async method: how many of its calls an exception or a cancellation ended.
     Failures = "failures", "failures", 8, |row| row.faulted.map_or(Cell::None, Cell::Count);
     /// How many exceptions left it.

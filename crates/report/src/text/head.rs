@@ -56,12 +56,8 @@ pub fn head(profile: &Profile) -> String {
         );
     }
     if profile.lost_calls() > 0 {
-        let (lost, limit) = (counted(profile.lost_calls(), "call"), profile.max_nodes);
-        let set = "ILINST_MAX_NODES sets another limit";
-        let _ = writeln!(
-            text,
-            "warning ILI0021: {lost} not recorded, because the call tree reached its limit of {limit} call paths; {set}"
-        );
+        let lost = counted(profile.lost_calls(), "call");
+        let _ = writeln!(text, "warning ILI0021: {lost} not recorded, because the profile found no more memory or disk space");
     }
     if profile.bad_tokens() > 0 {
         let bad = counted(profile.bad_tokens(), "probe");

@@ -326,12 +326,12 @@ impl Reader<'_, '_> {
                 if locals.is_none_or(|rid| is_same_sig(self.metadata, self.input.1, rid)) {
                     Ok(())
                 } else {
-                    Err("it was to be left alone, and its locals have changed".into())
+                    Err("a skipped method's locals have changed".into())
                 }
             }
             // An address in the headers leads to no valid body, before and after weaving.
             Err(_) if self.is_in_headers(before.rva) => Ok(()),
-            Err(_) => Err("it was to be left alone, and its body has changed".into()),
+            Err(_) => Err("a skipped method's body has changed".into()),
         }
     }
 }
