@@ -36,6 +36,7 @@ static class App
             case "registers": Registers(); break;
             case "wait": Wait(); break;
             case "steps": Steps(); break;
+            case "sleeps": Sleeps(); break;
             case "rounds": Rounds(true); break;
             case "rounds-that-return": Rounds(false); break;
             case "once": break;
@@ -64,6 +65,39 @@ static class App
         {
             Repeat(100);
             Console.WriteLine("done");
+        }
+    }
+
+    // Sleeps when it is told to, and says so.
+    static void Sleeps()
+    {
+        Console.WriteLine("ready");
+        while (Console.ReadLine() != null)
+        {
+            Nap();
+            Disturbed();
+            Console.WriteLine("done");
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Nap()
+    {
+        Thread.Sleep(50);
+    }
+
+    // An exception ends its sleep.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Disturbed()
+    {
+        Thread.CurrentThread.Interrupt();
+        try
+        {
+            Thread.Sleep(Timeout.Infinite);
+        }
+        catch (ThreadInterruptedException)
+        {
+            Work(1);
         }
     }
 

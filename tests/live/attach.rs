@@ -1,7 +1,10 @@
 //! `ilinst attach`: a program that runs is woven for a while, and goes on as it was.
 
 use super::*;
-use ::profile::model::Clock;
+use ::profile::{
+    Profile, SampleType,
+    model::{CallTree, Clock, Node},
+};
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     os::unix::{
@@ -484,6 +487,42 @@ fn methods_that_the_runtime_suspends_are_skipped() {
         assert_eq!(calls(&profile), [("Suspended::Plain".to_owned(), 20)].into(), "{}", runtime.name);
         assert_eq!(open_calls(&profile), 0, "{}", runtime.name);
         assert_eq!(ended(child), 20);
+    }
+}
+
+/// Calls that wait have rows, and so has the JIT compiler, which compiles the instrumented methods at their first calls.
+#[test]
+#[ignore = "needs runtimes"]
+fn waits_and_the_compiler_are_told_apart() {
+    const SLEEP: &str = "System.Threading.Thread::Sleep";
+    for runtime in runtimes() {
+        let work = Work::new("attach-waits");
+        let Some(app) = work.app() else { return };
+        let mut child = tests::waiting(runtime.program(&app, &work.folder).arg("sleeps"));
+        for (name, options, sleeps) in
+            [("waits", &["--exact"][..], Some(2)), ("bytes", &["--allocations"], Some(2)), ("none", &["--calls=none"], None)]
+        {
+            let of_all = ["--all", "--for=1h", "--include=App::Nap", "--include=App::Disturbed", "--include=App::Work"];
+            let attached = attached(&mut attach(&work, child.id(), name, &[&of_all, options].concat()));
+            step(&mut child);
+            let_go(attached, runtime.name);
+            let context = format!("{}, {name}", runtime.name);
+            let profile = profile_in(&work.folder.join(name));
+            let mut expected = BTreeMap::from(["App::Nap", "App::Disturbed", "App::Work"].map(|name| (name.to_owned(), 1)));
+            expected.extend(sleeps.map(|calls| (SLEEP.to_owned(), calls)));
+            assert_eq!((calls(&profile), open_calls(&profile)), (expected, 0), "{context}");
+            let waited = profile.milliseconds(profile.sum(SampleType::WAITING));
+            assert!(if sleeps.is_some() { waited >= 49.0 } else { waited == 0.0 }, "{context}: {waited} ms");
+            let has_callees = |node: &Node| profile.functions[node.function].raw_name().as_deref() == Some(SLEEP);
+            let is_below_a_wait = |tree: &CallTree, node: &Node| node.caller.is_some_and(|caller| has_callees(&tree.nodes[caller]));
+            let below = profile.trees.iter().flat_map(|tree| tree.nodes.iter().map(move |node| is_below_a_wait(tree, node)));
+            assert_eq!(below.filter(|below| *below).count(), 0, "{context}: the exception has ended the call that waited");
+            let file = fs::read_dir(work.folder.join(name)).expect("it is there").flatten().next().expect("a profile").path();
+            let with_compiler = Profile::parse(&fs::read(file).expect("it can be read")).expect("it is one");
+            assert!(with_compiler.display_names().iter().any(|name| name == tests::JIT), "{context}");
+        }
+        drop(child.stdin.take());
+        assert_eq!(said(&child.wait_with_output().expect("it ends")).2, Some(42), "{}", runtime.name);
     }
 }
 

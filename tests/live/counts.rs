@@ -198,6 +198,8 @@ fn the_compiler_is_recorded_while_it_compiles() {
         let calls = calls(&profile_in(&work.profiles(&runtime)));
         assert_eq!(calls["Microsoft.CodeAnalysis.CSharp.CSharpCompiler::CreateCompilation"], 1);
         assert!(calls.len() > 1000, "{}", calls.len());
+        let is_noted = errors.contains("note ILI0002: ") && errors.contains("its ReadyToRun code is not used");
+        assert_eq!(is_noted, !way.is_empty(), "{errors}");
         // Woven, what waits is counted by what is called, too.
         assert!(!way.is_empty() || calls.keys().all(|name| name.starts_with("Microsoft.CodeAnalysis.")));
     }

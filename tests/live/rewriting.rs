@@ -12,6 +12,14 @@ use tests::{
 const SAMPLES: [&str; 4] = ["orders", "endings", "odd", "shapes"];
 const REWRITE: [&str; 1] = ["--live"];
 
+#[test]
+fn measurements_that_need_probes_are_refused_with_hooks() {
+    for option in ["--mode=count", "--mode=sampled", "--mode=trace", "--clock=program"] {
+        let refused = said(&output(ilinst().args(["run", "--live", "--hooks", option, "--", "dotnet", "app.dll"])));
+        assert!(refused.2 == Some(2) && refused.1.contains("leave out --hooks"), "{option}: {refused:?}");
+    }
+}
+
 /// The bodies of a program as a runtime has them, in text, and what was said aside.
 fn bodies(work: &Work, command: &mut Command, of: &Path) -> (String, String) {
     let (text, errors, code) = said(&output(command.arg(of).current_dir(&work.folder)));

@@ -122,7 +122,10 @@ fn a_run_reports_that_precompiled_code_is_not_used() {
     };
     assert!(!run().1.contains("ILI0002"), "its own libraries have no such code");
     fs::copy(library, folder.join("in/Newtonsoft.Json.dll")).expect("it can be copied");
-    let (_, errors, code) = run();
-    assert_eq!(code, Some(7), "{errors}");
-    assert!(errors.contains("note ILI0002: ") && errors.contains("start-up is slower"), "{errors}");
+    // The second run takes the instrumented copy, and starts as slowly.
+    for _ in 0..2 {
+        let (_, errors, code) = run();
+        assert_eq!(code, Some(7), "{errors}");
+        assert!(errors.contains("note ILI0002: ") && errors.contains("start-up is slower"), "{errors}");
+    }
 }

@@ -40,7 +40,7 @@ namespace Ilinst
             }
             Judgement* last = JudgementOf(tree, node);
             double own;
-            if (last == null || !Own(node, out own))
+            if (last == null || !Own(tree, node, out own))
             {
                 node->Flags |= isBurst ? NodeFlags.Untimed : 0;
                 return;
@@ -57,7 +57,7 @@ namespace Ilinst
             }
             bool isShort = ownSince < calls * Limit(tree) * (isBurst ? TimedAgainFrom : 1);
             bool isChange = isShort != isBurst;
-            // The thread may have been interrupted, or a callee was timed for a while: so two judgements have to agree.
+            // The thread may have been interrupted: so two judgements have to agree.
             if (isChange && last->IsDoubted == 0)
             {
                 last->IsDoubted = 1;
@@ -72,8 +72,9 @@ namespace Ilinst
             {
                 if (!isBurst)
                 {
-                    last->Self = node->Total - Below(tree, node, 0);
+                    last->Self = node->Total - TicksBelow(tree, node);
                     last->Detached = node->Detached;
+                    last->Timed = node->Leaves;
                 }
                 node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
             }
@@ -84,7 +85,7 @@ namespace Ilinst
         {
             Judgement* last = JudgementOf(tree, node);
             double own;
-            if (last != null && Own(node, out own))
+            if (last != null && Own(tree, node, out own))
             {
                 last->Leaves = node->Leaves;
                 last->Own = own;
@@ -93,21 +94,22 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// The path's calls are timed from now on. Its own time so far is that of the calls before it was counted: the rest was its
-        /// caller's.
+        /// The path's calls are timed from now on. Its own time and its timed calls so far are those from before it was counted: the
+        /// rest was its caller's.
         /// </summary>
         public static void TimeAgain(CallTree* tree, CallNode* node)
         {
             Judgement* last = JudgementOf(tree, node);
-            node->Total = Below(tree, node, 0) + (last == null ? 0 : last->Self);
+            node->Total = TicksBelow(tree, node) + (last == null ? 0 : last->Self);
             node->Detached = last == null ? 0 : last->Detached;
+            node->Leaves = last == null ? 0 : last->Timed;
             node->Flags = node->Flags & ~(NodeFlags.Counted | NodeFlags.Untimed) | NodeFlags.WasCounted;
             if (last != null)
             {
                 // The next judgements compare with the time that is left.
                 last->Leaves = node->Leaves;
                 last->IsDoubted = 0;
-                Own(node, out last->Own);
+                Own(tree, node, out last->Own);
             }
         }
 
@@ -129,32 +131,40 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// Ticks that all timed calls of a path took, without callees and without probes. Half of the cost of the callees' probes stays:
-        /// it is not known precisely, and a path with timed callees that are short themselves is judged once they are counted.
+        /// Ticks that all timed calls of a path took, without callees, the compiler and probes. Half of the cost of the callees' probes
+        /// stays: it is not known precisely, and a path with timed callees that are short themselves is judged once they are counted.
         /// </summary>
         /// <returns>False if it has too many callees.</returns>
-        private static bool Own(CallNode* node, out double own)
+        private static bool Own(CallTree* tree, CallNode* node, out double own)
         {
             int left = MaxCallees;
-            Sum callees = OfCallees(node, 0, ref left);
-            own = node->Total - callees.Ticks - callees.Probes / 2 - Arena.Header->CostInside * node->Leaves;
+            Sum below = Below(tree, node, 0, ref left);
+            own = node->Total - below.Ticks - below.Probes / 2 - Arena.Header->CostInside * node->Leaves;
             return left >= 0;
         }
 
+        /// <summary>The ticks below a path, however many callees it has.</summary>
+        private static long TicksBelow(CallTree* tree, CallNode* node)
+        {
+            int left = int.MaxValue;
+            return Below(tree, node, 0, ref left).Ticks;
+        }
+
         /// <summary>
-        /// Adds up the time of a path's callees, and of the probes that timed them. A counted callee has the time of its own callees. The
-        /// cost of counting stays in the caller's time: it is small against the probes that time the caller.
+        /// Adds up the time of a path's callees and of the compiler, and of the probes that timed the callees. A counted callee has the
+        /// time of its own callees, and its own time from before it was counted: so the sum does not change when it is counted, or timed
+        /// again. The cost of counting stays in the caller's time: it is small against the probes that time the caller.
         /// </summary>
-        private static Sum OfCallees(CallNode* node, int depth, ref int left)
+        private static Sum Below(CallTree* tree, CallNode* node, int depth, ref int left)
         {
             Header* header = Arena.Header;
             Sum sum = new Sum();
+            sum.Ticks = JitTime.Below(tree, node);
             CallNode* first = (CallNode*)node->Callees;
             for (CallNode* callee = first; callee != null; callee = callee->Next == (long)first ? null : (CallNode*)callee->Next)
             {
-                if (--left < 0 || depth > MaxCallees)
+                if (--left < 0)
                 {
-                    left = -1;
                     return sum;
                 }
                 if ((callee->Flags & NodeFlags.Counted) == 0)
@@ -163,34 +173,13 @@ namespace Ilinst
                     sum.Probes += header->CostOutside * callee->Leaves;
                     continue;
                 }
-                Sum below = OfCallees(callee, depth + 1, ref left);
-                sum.Ticks += below.Ticks;
-                sum.Probes += below.Probes + (header->CostInside + header->CostOutside) * callee->Leaves;
+                Sum below = depth < MaxCallees ? Below(tree, callee, depth + 1, ref left) : new Sum();
+                Judgement* last = JudgementOf(tree, callee);
+                long timed = last == null ? 0 : last->Timed;
+                sum.Ticks += below.Ticks + (last == null ? 0 : last->Self - last->Detached);
+                sum.Probes += below.Probes + header->CostOutside * callee->Leaves + header->CostInside * (callee->Leaves - timed);
             }
             return sum;
-        }
-
-        /// <summary>
-        /// Ticks of a path's callees, and of the compiler below it. A callee that is counted now has its own time of before: it keeps
-        /// that if it is timed again.
-        /// </summary>
-        private static long Below(CallTree* tree, CallNode* node, int depth)
-        {
-            long ticks = JitTime.Below(tree, node);
-            CallNode* first = (CallNode*)node->Callees;
-            for (CallNode* callee = first; callee != null; callee = callee->Next == (long)first ? null : (CallNode*)callee->Next)
-            {
-                if ((callee->Flags & NodeFlags.Counted) == 0)
-                {
-                    ticks += callee->Total - callee->Detached;
-                }
-                else if (depth < MaxCallees)
-                {
-                    Judgement* last = JudgementOf(tree, callee);
-                    ticks += Below(tree, callee, depth + 1) + (last == null ? 0 : last->Self - last->Detached);
-                }
-            }
-            return ticks;
         }
 
         /// <summary>Null if there is no memory.</summary>
@@ -223,6 +212,8 @@ namespace Ilinst
             public double Own;
             /// <summary>The path's own ticks when it began to be counted.</summary>
             public long Self;
+            /// <summary>The number of its timed calls then.</summary>
+            public long Timed;
             /// <summary>The part of the path's ticks that was none of its caller's then.</summary>
             public long Detached;
             /// <summary>Not 0 if this judgement was for a change, and the next one decides.</summary>

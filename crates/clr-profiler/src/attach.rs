@@ -8,7 +8,7 @@ use std::{
     io,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -81,6 +81,9 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 /// Held while the profiler queries modules that may be unloaded. The runtime frees no module before
 /// `ModuleUnloadStarted` returns, and that callback waits for this lock.
 static UNLOADING: Mutex<()> = Mutex::new(());
+/// Held by callbacks while they use the trees of a session, and while these are freed. Unlike probes, callbacks run while managed
+/// code is suspended.
+static TREES_IN_USE: RwLock<()> = RwLock::new(());
 /// True while a session records.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
@@ -97,6 +100,14 @@ fn hold_modules() -> MutexGuard<'static, ()> {
 /// [`Session::weave`].
 pub(crate) fn allow_unload(_: InCallback) {
     drop(hold_modules());
+}
+
+/// Runs an action on this thread's tree, if it has one of the current session.
+pub(crate) fn with_trees(may: InCallback, action: impl FnOnce(InCallback)) {
+    let _in_use = TREES_IN_USE.read().unwrap_or_else(PoisonError::into_inner);
+    if IS_ON.load(Relaxed) && tree::has_tree_of_session() {
+        action(may);
+    }
 }
 
 /// `InitializeForAttach`, with the data that the launcher sent.
@@ -249,6 +260,7 @@ impl Session {
                     if suspended > 0 {
                         skipped.insert(format!("{path}: {suspended} runtime-async methods, which attach does not follow"));
                     }
+                    bodies.iter().flat_map(|bodies| &bodies.calls).for_each(|call| module.write_call(call));
                     woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
                         let token = Token::new(Table::MethodDef, method.get()).0;
                         module.method(token);
@@ -339,6 +351,7 @@ fn end_recording(may: impl MayWait) -> Option<Pieces> {
 fn unmap(own: OnOwnThread, runtime: Runtime, pieces: Pieces) {
     // Probes run as managed code. No probe that began earlier still runs while all managed code is suspended.
     if runtime.stop_for_a_moment() {
+        let _unused = TREES_IN_USE.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the session is over, so neither new probes nor ending threads use its trees. This thread runs the
         // session.
         unsafe {

@@ -43,6 +43,8 @@ static CALLBACK_TABLE: VTable<CALLBACKS> = VTable({
     table[Callback::ProfilerAttachComplete as usize] = profiler_attach_complete as *const ();
     table[Callback::ProfilerDetachSucceeded as usize] = profiler_detach_succeeded as *const ();
     table[Callback::GetReJITParameters as usize] = get_rejit_parameters as *const ();
+    table[Callback::ReJITCompilationStarted as usize] = rejit_compilation_started as *const ();
+    table[Callback::ReJITCompilationFinished as usize] = rejit_compilation_finished as *const ();
     table[Callback::ReJITError as usize] = rejit_error as *const ();
     table[Callback::ModuleLoadFinished as usize] = module_load_finished as *const ();
     table[Callback::ModuleUnloadStarted as usize] = module_unload_started as *const ();
@@ -162,6 +164,26 @@ extern "system" fn get_rejit_parameters(_this: *mut c_void, module: Id, token: u
     guarded(|may| attach::set_body(may, module, token, control))
 }
 
+extern "system" fn rejit_compilation_started(_this: *mut c_void, _function: Id, _rejit: Id, _may_block: i32) -> HResult {
+    guarded(|may| {
+        compilation_begins(may);
+        S_OK
+    })
+}
+
+extern "system" fn rejit_compilation_finished(
+    _this: *mut c_void,
+    _function: Id,
+    _rejit: Id,
+    _status: HResult,
+    _may_block: i32,
+) -> HResult {
+    guarded(|may| {
+        compilation_ends(may);
+        S_OK
+    })
+}
+
 extern "system" fn rejit_error(_this: *mut c_void, module: Id, token: u32, _function: Id, why: HResult) -> HResult {
     guarded(|may| {
         attach::refused(may, module, token, why);
@@ -192,18 +214,14 @@ extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _ma
         if capture::is_on() {
             load_layouts(may, function);
         }
-        if functions::are_hooked() {
-            tree::compilation_begins(may);
-        }
+        compilation_begins(may);
         S_OK
     })
 }
 
 extern "system" fn jit_compilation_finished(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
     guarded(|may| {
-        if functions::are_hooked() {
-            tree::compilation_ends(may);
-        }
+        compilation_ends(may);
         sampler::compiled(may, function, false);
         S_OK
     })
@@ -301,6 +319,22 @@ extern "system" fn exception_finally_leave(_this: *mut c_void) -> HResult {
 
 extern "system" fn exception_catcher_enter(_this: *mut c_void, function: Id, _object: usize) -> HResult {
     of_exception(|may| exceptions::catch(may, function))
+}
+
+fn compilation_begins(may: InCallback) {
+    if functions::are_hooked() {
+        tree::compilation_begins(may);
+    } else {
+        attach::with_trees(may, tree::compilation_begins);
+    }
+}
+
+fn compilation_ends(may: InCallback) {
+    if functions::are_hooked() {
+        tree::compilation_ends(may);
+    } else {
+        attach::with_trees(may, tree::compilation_ends);
+    }
 }
 
 /// Finds the layouts of the values that a function takes and returns, before it is called.

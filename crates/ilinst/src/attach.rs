@@ -63,12 +63,12 @@ the recording early.
 
 Afterwards the methods are restored. The idle profiler library stays loaded, because .NET cannot unload it; you can attach again.
 
-Each step of an async method counts as a call, and waiting counts as running time. Collectible assemblies and runtime-async \
+Each step of an async method counts as a call. Collectible assemblies and runtime-async \
 methods are skipped and reported.";
 
 /// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
-const NOT_APPLICABLE: [&str; 12] =
-    ["calls", "capture", "lines", "lines-only", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
+const NOT_APPLICABLE: [&str; 11] =
+    ["capture", "lines", "lines-only", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -121,14 +121,8 @@ impl Opts {
             let text = "attach records calls and times of methods: ilinst.toml or --leave names hooks or values, which are for run and instrument";
             return Err(Failure::usage(text).into());
         }
-        options.calls.waits = false;
         // A project's file may be for other commands too. Samples have no bytes.
         options.allocations &= sampling.is_none();
-        if !options.calls.named.is_empty() {
-            return Err(
-                Failure::usage("attach records calls of methods it instruments: --calls is for run and instrument").into()
-            );
-        }
         let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
         let mut said = vec![
             (live::OPTIONS, options.to_string()),

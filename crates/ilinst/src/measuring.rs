@@ -69,6 +69,17 @@ impl MeasuringArgs {
         }
     }
 
+    /// # Errors
+    /// If an option has a value that needs probes.
+    pub(crate) fn refuse_for_hooks(&self) -> Result<(), Failure> {
+        let text = match (self.mode, self.clock) {
+            (Some(mode), _) if mode != Mode::Exact => "--hooks times each call: leave out --hooks, or --mode",
+            (_, Some(Clock::Program)) => "--hooks cannot read a program's own clock: leave out --hooks, or --clock program",
+            _ => return Ok(()),
+        };
+        Err(Failure::usage(text))
+    }
+
     /// Sets the variables of a program.
     pub(crate) fn tell(&self, program: &mut Command) {
         let mode = self.mode.filter(|mode| *mode != Mode::None);

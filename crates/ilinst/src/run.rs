@@ -16,7 +16,7 @@ use ::instrument::{
     Destination, FileReport, LARGEST_KEY, NAMES_NOTHING, Outcome, Request, TOOL, TRACKER, Unmatched, failure::about, read_small,
 };
 use clap::Args;
-use launch::{Cache, Entry, Home, Inputs, Program, Running, SdkCommand, Signals, Started, exit_code};
+use launch::{Cache, Entry, Home, Inputs, Program, Running, Said, SdkCommand, Signals, Started, exit_code};
 use names::Visible;
 use weave::Note;
 
@@ -113,7 +113,8 @@ its report to stderr.
 The program runs from an instrumented copy of its folder. Files that the program writes beside its own assembly land in that \
 copy. `ilinst cache` lists the copies. Use --in-place to instrument the original folder instead.
 
-`dotnet run` and `dotnet test` build first, and then start the instrumented program.";
+`dotnet run` and `dotnet test` build first, and then start the instrumented program. `dotnet vstest` and `dotnet test X.dll` start \
+the tests from an instrumented copy.";
 
 impl Opts {
     /// Whether single calls are kept.
@@ -225,7 +226,8 @@ impl Opts {
         let make = |target: &Path| self.weave_into(weaving, Destination::Path(target.to_owned()), (folder, &name));
         let entry = Cache::of_user()?.entry(&inputs, (folder, &name, &said), &words, make)?;
         if !entry.is_new {
-            say_unmatched(weaving, &entry.description.unmatched)?;
+            say_unmatched(weaving, &entry.description.said.unmatched)?;
+            self.say_losses(&entry.description.said.losses);
         }
         if self.verbose {
             let what = if entry.is_new { "runs in" } else { "instrumented before; runs in" };
@@ -249,13 +251,13 @@ impl Opts {
         Ok(home)
     }
 
-    /// Weaves a folder for a program in it. Gives the patterns that name nothing, which were said.
+    /// Weaves a folder for a program in it. Gives the messages on it, which were printed.
     fn weave_into(
         &self,
         weaving: &Weaving,
         to: Destination,
         (folder, program): (&Path, &Path),
-    ) -> ::instrument::Result<Vec<Unmatched>> {
+    ) -> ::instrument::Result<Said> {
         let program = folder.join(program);
         let request = Request { inputs: vec![folder.to_owned()], destination: to, pdb: None, copies: None, dry_run: false };
         let mut jobs = request.jobs()?;
@@ -277,9 +279,14 @@ impl Opts {
             let woven = files.iter().filter(|file| file.woven() > 0).count();
             let assemblies = if woven == 1 { "1 assembly".into() } else { format!("{woven} assemblies") };
             complain(format_args!("{}: {assemblies} instrumented ({})", folder.display(), count(methods, "method")));
-            say_losses(&files);
         }
-        Ok(unmatched)
+        let losses = losses(&files);
+        self.say_losses(&losses);
+        Ok(Said { unmatched, losses })
+    }
+
+    fn say_losses(&self, losses: &[String]) {
+        losses.iter().filter(|_| !self.reporting.quiet).for_each(complain);
     }
 }
 
@@ -316,15 +323,16 @@ const LOSSES: [fn(&Note) -> bool; 3] = [
     |note| matches!(note, Note::NoLines(_)),
 ];
 
-/// Prints each of these notes once, with the first file that it concerns.
-fn say_losses(files: &[FileReport]) {
-    for is_loss in LOSSES {
+/// Each of these notes once, with the first file that it concerns.
+fn losses(files: &[FileReport]) -> Vec<String> {
+    let said = |is_loss: fn(&Note) -> bool| {
         let mut lost = files.iter().filter_map(|file| Some((file, file.notes().iter().find(|note| is_loss(note))?)));
-        let Some((first, note)) = lost.next() else { continue };
+        let (first, note) = lost.next()?;
         let others = lost.count();
-        let others = if others == 0 { String::new() } else { format!("; so it is of {} more", count(others, "file")) };
-        complain(format_args!("note {}: {}: {note}{others}", note.code(), first.input.display()));
-    }
+        let others = if others == 0 { String::new() } else { format!("; the same holds for {} more", count(others, "file")) };
+        Some(format!("note {}: {}: {note}{others}", note.code(), first.input.display()))
+    };
+    LOSSES.into_iter().filter_map(said).collect()
 }
 
 /// Where the program runs.

@@ -277,7 +277,7 @@ impl Code {
         targets
     }
 
-    /// Whether a branch leads back.
+    /// Whether a branch leads back. The targets of `switch` are not looked at: compilers make no loops of them.
     pub fn has_loop(&self) -> bool {
         let leads_back = |(index, instruction): (usize, &Instruction)| matches!(instruction.operand, Operand::Label(label) if self.target(label) <= index);
         self.instructions.iter().enumerate().any(leads_back)

@@ -57,11 +57,22 @@ pub struct EntryDescription {
     pub program: PathBuf,
     /// The options of the instrumentation, in words.
     pub options: String,
+    /// The messages on the instrumentation.
+    #[serde(flatten)]
+    pub said: Said,
+    /// Its files, in order; `None` until all are complete.
+    files: Vec<KeptFile>,
+}
+
+/// Messages on the instrumentation of a program, which hold for each of its runs.
+#[derive(Serialize, Deserialize, Clone, Default, Debug)]
+pub struct Said {
     /// The patterns without a match.
     #[serde(default)]
     pub unmatched: Vec<Unmatched>,
-    /// Its files, in order; `None` until all are complete.
-    files: Vec<KeptFile>,
+    /// The notes on what the program lacks while it runs.
+    #[serde(default)]
+    pub losses: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -138,8 +149,7 @@ impl Cache {
     }
 
     /// The entry for a program and options; makes it if there is no complete one. `words` are the inputs other than
-    /// files that determine the output. `make` writes the program into a new folder, and returns the patterns without
-    /// a match.
+    /// files that determine the output. `make` writes the program into a new folder, and returns the messages on it.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -148,7 +158,7 @@ impl Cache {
         inputs: &Inputs,
         (home, program, options): (&Path, &Path, &str),
         words: &[&[u8]],
-        make: impl Fn(&Path) -> instrument::Result<Vec<Unmatched>>,
+        make: impl Fn(&Path) -> instrument::Result<Said>,
     ) -> instrument::Result<Entry> {
         self.make_folder()?;
         let key = inputs.key(words);
@@ -164,7 +174,7 @@ impl Cache {
                     home: home.into(),
                     program: program.into(),
                     options: options.into(),
-                    unmatched: Vec::new(),
+                    said: Said::default(),
                     files,
                 };
                 if let Err(failure) = description.make(&place, &make) {
@@ -382,12 +392,12 @@ impl EntryDescription {
     }
 
     /// Makes an entry in a new folder.
-    fn make(mut self, folder: &Path, make: impl Fn(&Path) -> instrument::Result<Vec<Unmatched>>) -> instrument::Result<()> {
+    fn make(mut self, folder: &Path, make: impl Fn(&Path) -> instrument::Result<Said>) -> instrument::Result<()> {
         private::make(folder).map_err(|error| Failure::unwritable(about(folder, &error)))?;
         // From here on it counts as an entry, even if this run fails.
         self.write(folder)?;
         let root = folder.join(PROGRAM);
-        self.unmatched = make(&root)?;
+        self.said = make(&root)?;
         let mut names = Vec::new();
         files_below(&root, &root, &mut names);
         names.sort();

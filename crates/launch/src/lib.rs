@@ -19,7 +19,7 @@ mod sdk;
 mod session;
 mod signals;
 
-pub use cache::{Cache, Cleared, Entry, EntryDescription, Kept};
+pub use cache::{Cache, Cleared, Entry, EntryDescription, Kept, Said};
 pub use diagnostics::{Attached, DiagnosticsPort, STANDS_STILL};
 pub use home::Home;
 pub use inputs::Inputs;

@@ -49,6 +49,8 @@ pub fn tracker_of(cache: &Cache) -> instrument::Result<PathBuf> {
 pub struct Reported {
     /// The modules whose methods could not be instrumented when they were loaded, and why.
     pub skipped: BTreeSet<String>,
+    /// The modules whose precompiled code is not used.
+    pub precompiled: BTreeSet<String>,
     /// Why hooks recorded a program that methods were to record themselves in.
     pub by_hooks: BTreeSet<String>,
 }
@@ -231,10 +233,16 @@ impl ClrProfiler {
                 [live::RECORDING, live::REWRITING, live::BY_HOOKS, live::SAMPLING].iter().any(|kind| said.starts_with(kind))
             };
             let recorded = said.iter().filter(is_recorded);
-            let skipped = recorded.flat_map(|said| said.lines().skip(1)).map(str::to_owned).collect();
+            let (mut skipped, mut precompiled) = (BTreeSet::new(), BTreeSet::new());
+            for line in recorded.flat_map(|said| said.lines().skip(1)) {
+                match line.strip_prefix(live::PRECOMPILED) {
+                    Some(module) => precompiled.insert(module.to_owned()),
+                    None => skipped.insert(line.to_owned()),
+                };
+            }
             let by_hooks =
                 said.iter().filter_map(|said| said.lines().next()?.strip_prefix(live::BY_HOOKS)).map(str::to_owned).collect();
-            return Ok(Reported { skipped, by_hooks });
+            return Ok(Reported { skipped, precompiled, by_hooks });
         }
         Err(Failure::not_recorded(match said.first() {
             Some(error) => error.trim_start_matches(live::FAILED).to_owned(),

@@ -114,6 +114,8 @@ pub const STAYS: &str = "stays: ";
 pub const RECORDING: &str = "recording";
 /// When methods are woven as their modules are loaded; behind it is a line for each module that runs as it is, and why.
 pub const REWRITING: &str = "rewriting";
+/// The start of a line of [`REWRITING`] for a module whose precompiled code is not used; its path follows.
+pub const PRECOMPILED: &str = "precompiled: ";
 /// When hooks record a program whose methods were to be instrumented; behind it is why they are not.
 pub const BY_HOOKS: &str = "by hooks: ";
 /// The prefix of [`STATUS`] if the profiler could not begin.

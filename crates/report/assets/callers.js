@@ -103,7 +103,7 @@ class Callers {
       ['p95', single('p95')],
       ['p99', single('p99')],
       ['Max', single('max')],
-      ['Awaiting', single('awaiting')],
+      ['Suspended', single('awaiting')],
       ['Exceptions', row.exceptions ? count(row.exceptions) : null],
     ];
   }

@@ -22,6 +22,8 @@ static class Program
         Changing();
         Varying();
         VaryingInside();
+        Lately();
+        Interrupting();
         Throwing();
         Records.Left("Program::All", since);
     }
@@ -144,6 +146,42 @@ static class Program
         long since = Records.Entered("Program::VariesInside");
         Records.Spend("Program::VariesInside", number / Calls == 1 || number / Calls == 2 ? 20 : 2000);
         Records.Left("Program::VariesInside", since);
+    }
+
+    static void Lately()
+    {
+        long since = Records.Entered("Program::Lately");
+        for (int i = 0; i < 11 * Calls; i++)
+        {
+            Late(i);
+        }
+        Records.Left("Program::Lately", since);
+    }
+
+    /// <summary>Short in ten of eleven calls, and then no more.</summary>
+    static void Late(int number)
+    {
+        long since = Records.Entered("Program::Late");
+        Records.Spend("Program::Late", number < 10 * Calls ? 20 : 2000);
+        Records.Left("Program::Late", since);
+    }
+
+    static void Interrupting()
+    {
+        long since = Records.Entered("Program::Interrupting");
+        for (int i = 0; i < 33600; i++)
+        {
+            Interrupted(i);
+        }
+        Records.Left("Program::Interrupting", since);
+    }
+
+    /// <summary>Short but for one call, which is among those that are timed to see whether the method became slower.</summary>
+    static void Interrupted(int number)
+    {
+        long since = Records.Entered("Program::Interrupted");
+        Records.Spend("Program::Interrupted", number == 32800 ? 1000 * 1000 : 20);
+        Records.Left("Program::Interrupted", since);
     }
 
     static void Throwing()

@@ -308,8 +308,8 @@ fn once(costs: &Costs, runtime: usize) -> Vec<Goal> {
     }
     if let (Some(bytes), Some(plain)) = (costs.spread(runtime, DEFAULT, 1, "bytes"), costs.spread(runtime, UNWOVEN, 1, "bytes")) {
         let percent = plain.median * 100.0 / bytes.median;
-        let what = format!("depth of recursion: {} % of the uninstrumented program", MIN_DEPTH_PERCENT[runtime]);
-        let measured = format!("{percent:.0} % ({:.0} bytes a call, {:.0} uninstrumented)", bytes.median, plain.median);
+        let what = format!("depth of recursion: {} % of the original program's", MIN_DEPTH_PERCENT[runtime]);
+        let measured = format!("{percent:.0} % ({:.0} bytes a call, {:.0} there)", bytes.median, plain.median);
         add(what, measured, percent >= MIN_DEPTH_PERCENT[runtime]);
     }
     goals
@@ -320,7 +320,7 @@ fn render(machine: &machine::Machine, costs: &Costs, rounds: usize) -> String {
     for (name, value) in machine {
         text += &format!("| {name} | {value} |\n");
     }
-    text.push_str("\n## A call, in ns over the uninstrumented program's\n\n| | .NET 8 | | Mono | |\n|---|--:|--:|--:|--:|\n");
+    text.push_str("\n## A call, in ns over the original program's\n\n| | .NET 8 | | Mono | |\n|---|--:|--:|--:|--:|\n");
     text.push_str("| | 1 thread | 2 threads | 1 thread | 2 threads |\n");
     for (mode, _) in MODES {
         for body in ["empty", "fib"] {
@@ -344,12 +344,12 @@ fn render(machine: &machine::Machine, costs: &Costs, rounds: usize) -> String {
     for callees in FAN_OUT {
         line(&mut text, callees, |runtime| costs.spread(runtime, DIRECT, 1, callees));
     }
-    text.push_str("\n## Async calls, in ns over the uninstrumented program's\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
+    text.push_str("\n## Async calls, in ns over the original program's\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
     for body in ["synchronous", "suspended", "ten awaits"] {
         line(&mut text, body, |runtime| costs.added(runtime, DEFAULT, 1, body));
     }
     text.push_str("\n## Stack, in bytes a call\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
-    line(&mut text, "uninstrumented", |runtime| costs.spread(runtime, UNWOVEN, 1, "bytes"));
+    line(&mut text, "original", |runtime| costs.spread(runtime, UNWOVEN, 1, "bytes"));
     line(&mut text, "instrumented", |runtime| costs.spread(runtime, DEFAULT, 1, "bytes"));
     text
 }
@@ -372,8 +372,8 @@ with the least and the most in brackets.
   which has no arguments, each call is recorded; of **fib** also an `int` in and out.
 - *live* is `ilinst run --live`: the same probes as in instrumented files. With `--hooks`, it is the hooks of the CLR profiler, which
   keep a call tree. *filtered out* is a method that is not selected.
-- Callees in turn: the tracker is called as by instrumented code, and one caller calls that many methods in turn. These figures are whole
-  numbers.
+- Callees in turn: the tracker is called as by instrumented code, and one caller calls that many methods in turn. The cost of the
+  loop is not subtracted.
 - *synchronous* is an async method that completes at once. *suspended* waits once for work that the same thread then does, and *ten
   awaits* ten times.
 ";

@@ -28,8 +28,8 @@ struct Rewriting {
     tracker: Tracker,
     /// Modules loaded before the tracker; `None` once it is loaded. A program that cannot load it must run unchanged.
     waiting: Option<Vec<Id>>,
-    /// The status for the launcher: after its first line, one line with the reason for each module that runs
-    /// unchanged.
+    /// The status for the launcher: after its first line, one line for each module that runs unchanged, with the
+    /// reason, or whose precompiled code is not used.
     status: String,
 }
 
@@ -124,13 +124,16 @@ impl Rewriting {
         if !self.rules.selects(loaded) {
             return;
         }
-        match self.try_weave(runtime, module, loaded) {
-            Ok(()) => WOVEN.write().unwrap_or_else(PoisonError::into_inner).push(module),
-            Err(why) => {
-                let line = format!("\n{}: {why}", loaded.path);
-                self.status.push_str(&line);
-                settings::report(may, &self.status);
+        let line = match self.try_weave(runtime, module, loaded) {
+            Ok(()) => {
+                WOVEN.write().unwrap_or_else(PoisonError::into_inner).push(module);
+                loaded.image.precompiled().map(|_| format!("\n{}{}", live::PRECOMPILED, loaded.path))
             }
+            Err(why) => Some(format!("\n{}: {why}", loaded.path)),
+        };
+        if let Some(line) = line {
+            self.status.push_str(&line);
+            settings::report(may, &self.status);
         }
     }
 

@@ -10,7 +10,7 @@ use ecma335::{Rid, Token, schema, schema::MethodDef};
 use framework::Framework;
 use names::MethodId;
 use profile_format::NameKind;
-use weave::{Options, Plan as Selection};
+use weave::{CallTarget, Options, Plan as Selection};
 
 use super::loaded::Loaded;
 use crate::{file, process::settings};
@@ -94,6 +94,12 @@ impl Module {
         let owner = metadata.owner(recorded).and_then(|owner| metadata.full_names().name_of(owner).ok());
         file::write_name(NameKind::Method, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
         Some(id)
+    }
+
+    /// Writes the name of another assembly's method whose calls are recorded.
+    pub(crate) fn write_call(&self, call: &CallTarget) {
+        let (class, name) = call.names(&self.loaded.metadata).unwrap_or_default();
+        file::write_name(NameKind::Method, &call.id.0.to_le_bytes(), &[&class, &name]);
     }
 
     /// Whether a method is recorded.

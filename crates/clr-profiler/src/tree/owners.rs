@@ -183,6 +183,11 @@ pub(super) fn is_of_session() -> bool {
     OF_THREAD.get() == SESSION.load(Relaxed)
 }
 
+/// Whether this thread's tree belongs to the session that records now.
+pub(crate) fn has_tree_of_session() -> bool {
+    has_session() && is_of_session()
+}
+
 /// The session of this thread's tree.
 pub(super) fn session_of_thread() -> u16 {
     OF_THREAD.get()

@@ -6,7 +6,7 @@ use ::instrument::{NativeProgram, failure::about};
 use launch::{Cache, ClrProfiler, Program, Recording, Running, Signals, Temporary, exit_code, tracker_of};
 
 use super::{Opts, Profiles, ended_with};
-use crate::{failure::Failure, sampling::SampleArgs, terminal::complain, weaving::Weaving};
+use crate::{failure::Failure, sampling::SampleArgs, terminal::complain, text::count, weaving::Weaving};
 
 impl Opts {
     pub(super) fn run_live(&self) -> anyhow::Result<u8> {
@@ -52,6 +52,16 @@ impl Opts {
         match profiler.reported(status.path()) {
             Ok(reported) => {
                 reported.skipped.iter().for_each(|module| complain(format_args!("skipped: {module}")));
+                if let Some(first) = reported.precompiled.first().filter(|_| !self.reporting.quiet) {
+                    let others = match reported.precompiled.len() - 1 {
+                        0 => String::new(),
+                        others => format!("; the same holds for {}", count(others, "more file")),
+                    };
+                    complain(format_args!(
+                        "note ILI0002: {first}: its ReadyToRun code is not used, so that the instrumented IL runs; start-up is \
+                         slower, as all methods are compiled then{others}"
+                    ));
+                }
                 let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
                 reported.by_hooks.iter().for_each(by_hooks);
                 if !reported.by_hooks.is_empty() && weaving.options.weave.allocations {
@@ -95,6 +105,9 @@ impl Opts {
         }
         if self.hooks && weaving.options.weave.allocations {
             return Err(Failure::usage("--hooks counts no allocated bytes: leave it out, or add --allocations=false").into());
+        }
+        if self.hooks {
+            self.measuring.refuse_for_hooks()?;
         }
         let captured = weaving.options.weave.capture;
         if self.hooks && (captured.exception || captured.texts) {

@@ -1,4 +1,5 @@
-//! `ilinst run -- dotnet run`, `test` and `vstest`: the SDK builds, and starts what it built by way of ilinst.
+//! `ilinst run -- dotnet run` and `dotnet test`: the SDK builds, and starts the built programs by way of ilinst. `dotnet vstest` and
+//! `dotnet test X.dll` have built assemblies, which ilinst instruments.
 
 use std::{
     env,

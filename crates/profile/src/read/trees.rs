@@ -432,7 +432,7 @@ impl Sums {
             // A phase does not say how many of its calls were timed.
             self.leaves.clamp(0, self.calls.max(0))
         } else if notes.was_counted {
-            self.leaves.saturating_add(self.open)
+            self.leaves.saturating_add(self.open).clamp(0, self.calls.max(0))
         } else {
             self.calls
         }

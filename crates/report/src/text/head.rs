@@ -57,11 +57,11 @@ pub fn head(profile: &Profile) -> String {
     }
     if profile.lost_calls() > 0 {
         let lost = counted(profile.lost_calls(), "call");
-        let _ = writeln!(text, "warning ILI0021: {lost} not recorded, because the profile found no more memory or disk space");
+        let _ = writeln!(text, "warning ILI0021: {lost} not recorded, because memory or disk space ran out; see ILINST_OUTPUT and ILINST_MAX_NODES");
     }
     if profile.bad_tokens() > 0 {
         let bad = counted(profile.bad_tokens(), "probe");
-        let _ = writeln!(text, "warning ILI0022: {bad} ignored: no such call was open on the thread");
+        let _ = writeln!(text, "warning ILI0022: {bad} ignored, whose calls were not open on their thread; please report this");
     }
     for limit in limits(profile) {
         let _ = writeln!(text, "note: {limit}");

@@ -7,13 +7,13 @@ use ilrewrite::Shape;
 use names::{Mark, module_key};
 
 use super::{
-    merge::{Merged, weave_methods},
+    merge::{Merged, WovenMethods, weave_methods},
     plan::Plan,
     weaving::Weave,
 };
 use crate::{
     output::{dangling, embed::Tokens, local_sigs::LocalSigs},
-    probes::{description, tracker::ModuleTokens},
+    probes::{call_sites::CallTarget, description, tracker::ModuleTokens},
     select::reason::Reason,
 };
 
@@ -24,6 +24,8 @@ pub struct LoadedBodies {
     bodies: Vec<(Rid<MethodDef>, Range<usize>)>,
     /// The shape of each woven method, or the reason for skipping it. Indexed by MethodDef row number minus one.
     pub methods: Vec<Result<Shape, Reason>>,
+    /// The methods of other assemblies whose calls have probes.
+    pub calls: Vec<CallTarget>,
 }
 
 impl LoadedBodies {
@@ -65,8 +67,9 @@ pub fn weave_loaded<'a, P: ModuleTokens + Send>(
     local_sigs.settle(&mut builder, metadata, Vec::new())?;
     dangling::refuse(image, metadata, &methods, &builder.growth())?;
     let begin = || with_mark(begin()?, weaving, &mark);
-    let Merged { code, bodies, methods, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, begin)?.merged;
-    Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods }))
+    let WovenMethods { merged, calls, .. } = weave_methods(image, metadata, weaving, module_key, &plan, None, begin)?;
+    let Merged { code, bodies, methods, .. } = merged;
+    Ok(Some(LoadedBodies { code: code.iter().flatten().copied().collect(), bodies, methods, calls }))
 }
 
 /// Adds the rows that all woven code needs, and the mark.

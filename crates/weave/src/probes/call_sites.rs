@@ -92,7 +92,10 @@ impl CallTarget {
     }
 
     /// The full name in two parts: the type and the method.
-    pub(crate) fn names(&self, metadata: &Metadata<'_>) -> ecma335::Result<(String, String)> {
+    ///
+    /// # Errors
+    /// If the name cannot be read.
+    pub fn names(&self, metadata: &Metadata<'_>) -> ecma335::Result<(String, String)> {
         let row = metadata.row(self.member_ref)?;
         let class = metadata.class_of_reference(&row).map(|class| metadata.type_ref_name(class)).transpose()?;
         Ok((class.unwrap_or_default(), metadata.name(row.name)?))

@@ -261,15 +261,19 @@ impl Tracker {
             let (signature, bytes) = if native.take_bytes { (with_bytes, Some(Argument::Value(1))) } else { (signature, None) };
             let method = self.method(PROBE_TYPE, name, signature).into();
             let arguments = std::iter::once(argument).chain(bytes).collect();
-            Some(Call { method, arguments, exception: None, address: Some(address) })
+            Call { method, arguments, exception: None, address: Some(address) }
         };
-        let handle = call(WHEN_HANDLING, LEAVING_WITH_BYTES, Argument::EnterResult, native.handle);
+        let enter = |argument| call(WHEN_ENTERING, ENTERING_WITH_BYTES, argument, native.enter);
+        let leave = |argument| call(WHEN_LEAVING, LEAVING_WITH_BYTES, argument, native.leave);
+        let handle = || Some(call(WHEN_HANDLING, LEAVING_WITH_BYTES, Argument::EnterResult, native.handle));
+        // An attachment follows no async calls: only the first kind of site has a probe.
+        let around = SiteProbe { before: enter(Argument::SiteConstant), ahead: None, behind: Some(leave(Argument::SiteResult)) };
         Probe {
-            enter: call(WHEN_ENTERING, ENTERING_WITH_BYTES, Argument::Value(0), native.enter),
-            leave: call(WHEN_LEAVING, LEAVING_WITH_BYTES, Argument::EnterResult, native.leave),
-            catch: handle.clone(),
-            handle,
-            sites: Vec::new(),
+            enter: Some(enter(Argument::Value(0))),
+            leave: Some(leave(Argument::EnterResult)),
+            handle: handle(),
+            catch: handle(),
+            sites: vec![around],
         }
     }
 
