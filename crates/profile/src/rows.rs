@@ -97,7 +97,7 @@ impl Profile {
             samples: self.mode.has_samples().then(|| at(&sums.samples) as u64),
             self_bytes: sums.own_bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
             total_bytes: sums.bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
-            mostly_probe: own_probes > own || probes > total,
+            mostly_probe: own_probes > own,
             counted: counted as u64,
         }
     }
