@@ -375,8 +375,8 @@ const App = {
     }
     const of = tree.parent[node];
     return [
-      ['total', `${say(total[node])} (${percent(total[node], total[0])})`],
-      ['self', say(self[node])],
+      ['total', `${say(total[node], tree.errors[node])} (${percent(total[node], total[0])})`],
+      ['self', say(self[node], tree.own.error[node])],
       ...(of > 0 ? [['of its caller', percent(total[node], total[of])]] : []),
       ...(metric !== 'calls' && calls[node] ? [['calls', count(calls[node])]] : []),
     ];

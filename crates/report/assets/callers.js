@@ -110,9 +110,9 @@ class Callers {
 
   /** @param {any} side @param {number} index */
   row(side, index) {
-    const { fn, calls, value, base } = side.rows[index];
+    const { fn, calls, value, error, base } = side.rows[index];
     const say = METRICS[this.app.state.metric].say;
-    const number = numberCell(say(value), 'value', value / side.all);
+    const number = numberCell(say(value, error), 'value', value / side.all);
     number.title = `${percent(value, side.all)} of all`;
     const isSelected = index === side.focused && document.activeElement === side.grid;
     return element(

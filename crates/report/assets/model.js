@@ -5,17 +5,20 @@
  * @typedef {{name: string, milliseconds: number, threads: number, trees: any[], methods: any}} Span
  */
 
+/** A time in ticks, with the digits that its possible error allows. @param {number} ticks @param {number} [error] */
+const ticksAsTime = (ticks, error = 0) => roughTime(ticks * MS, error * MS);
+
 /** What can be measured, and how it is said. `of` lists the columns that it is the sum of. */
 const METRICS = {
-  running: { label: 'Time running', short: 'Running', of: ['self'], say: (value) => time(value * MS) },
+  running: { label: 'Time running', short: 'Running', of: ['self'], say: ticksAsTime },
   waiting: { label: 'Time waiting', short: 'Waiting', of: ['waiting'], say: (value) => time(value * MS) },
-  elapsed: { label: 'Running and waiting', short: 'Time', of: ['self', 'waiting'], say: (value) => time(value * MS) },
+  elapsed: { label: 'Running and waiting', short: 'Time', of: ['self', 'waiting'], say: ticksAsTime },
   cpu: { label: 'CPU time (sampled)', short: 'CPU', of: ['cpu'], say: (value) => time(value / 1e6) },
   calls: { label: 'Calls', short: 'With callees', of: ['calls'], say: count },
   exceptions: { label: 'Exceptions', short: 'Exceptions', of: ['exceptions'], say: count },
   bytes: { label: 'Bytes allocated', short: 'Bytes', of: ['bytes'], say: size },
 };
-const OWN = ['calls', 'self', 'waiting', 'exceptions', 'cpu', 'bytes'];
+const OWN = ['calls', 'self', 'error', 'waiting', 'exceptions', 'cpu', 'bytes'];
 
 const DATA = JSON.parse(byId('data').textContent);
 /** Milliseconds in a tick. */
@@ -168,6 +171,11 @@ class Tree {
     return total;
   }
 
+  /** The possible error of each path's time running, with all that it calls. */
+  get errors() {
+    return (this.errorTotals ??= this.added(Float64Array.from(this.own.error)));
+  }
+
   /** Adds to each path what it calls. @param {Float64Array} values */
   added(values) {
     for (let node = this.size - 1; node > 0; node--) values[this.parent[node]] += values[node];
@@ -265,12 +273,14 @@ class Tree {
   neighbours(fn, metric) {
     const [total, calls] = [this.total(metric), this.own.calls];
     const base = COMPARED ? this.total(metric, true) : null;
-    /** @type {Map<number, {fn: number, calls: number, value: number, base: number}>[]} */
+    const { errors } = this;
+    /** @type {Map<number, {fn: number, calls: number, value: number, error: number, base: number}>[]} */
     const [callers, callees] = [new Map(), new Map()];
     const add = (map, key, isOutermost, of) => {
-      const row = map.get(key) ?? { fn: key, calls: 0, value: 0, base: 0 };
+      const row = map.get(key) ?? { fn: key, calls: 0, value: 0, error: 0, base: 0 };
       row.calls += calls[of];
       if (isOutermost) row.value += total[of];
+      if (isOutermost) row.error += errors[of];
       if (isOutermost && base) row.base += base[of];
       map.set(key, row);
     };

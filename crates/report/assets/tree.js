@@ -106,9 +106,10 @@ class TreeView extends Grid {
         numberCell(grown(base, now), 'percent'),
       ];
     }
-    const cells = [numberCell(this.say(now), 'total'), numberCell(percent(share, 1), 'share', share)];
+    const cells = [numberCell(this.say(now, tree.errors[node]), 'total'), numberCell(percent(share, 1), 'share', share)];
     if (state.metric === 'calls') return cells;
-    return [...cells, numberCell(this.say(this.self[node]), 'self'), numberCell(count(tree.own.calls[node]), 'calls')];
+    const self = this.say(this.self[node], tree.own.error[node]);
+    return [...cells, numberCell(self, 'self'), numberCell(count(tree.own.calls[node]), 'calls')];
   }
 
   /** @param {number} index */

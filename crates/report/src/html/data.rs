@@ -199,15 +199,16 @@ impl Tree {
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
         let [calls, exceptions, cpu] = [SampleType::CALLS, SampleType::EXCEPTIONS, SampleType::CPU].map(flat);
-        let bytes = flat(SampleType::ALLOCATED);
+        let (bytes, error) = (flat(SampleType::ALLOCATED), flat(SampleType::UNCERTAINTY));
         let running = |index| at(wall, index).saturating_sub(at(waiting, index)).saturating_sub(at(probes, index));
         let is_wanted = |index: usize| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted.get(index) == Some(&true));
         let has = |index| is_wanted(index) && tree.values.iter().any(|values| at(values, index) != 0);
         let amounts = |index| {
-            [at(calls, index), running(index), at(waiting, index), at(exceptions, index), at(cpu, index), at(bytes, index)]
-                .map(|value| Amount(value as f64))
+            let values = [calls, waiting, exceptions, cpu, bytes, error].map(|values| at(values, index));
+            let [calls, waiting, exceptions, cpu, bytes, error] = values;
+            [calls, running(index), error, waiting, exceptions, cpu, bytes].map(|value| Amount(value as f64))
         };
-        let names = ["calls", "self", "waiting", "exceptions", "cpu", "bytes"];
+        let names = ["calls", "self", "error", "waiting", "exceptions", "cpu", "bytes"];
         let mut columns = Self::preorder(tree, &tree.thread_names(), names, has, amounts);
         columns.function.iter_mut().for_each(|function| *function = places.get(*function).copied().unwrap_or_default());
         columns

@@ -40,6 +40,11 @@ pub(super) fn rough(value: f64, uncertainty: f64, decimals: usize) -> String {
     format!("<{:.decimals$}", (uncertainty * unit).ceil() / unit)
 }
 
+/// Returns a share in percent as [`rough`] does. Its possible error and the whole are times in milliseconds.
+pub(super) fn rough_percent(percent: f64, uncertainty: f64, whole: f64) -> String {
+    rough(percent, if whole > 0.0 { (uncertainty * 100.0 / whole).min(100.0) } else { 0.0 }, 2)
+}
+
 /// Returns a time in a suitable unit: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.
 pub(super) fn short_time(milliseconds: f64) -> String {
     let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];

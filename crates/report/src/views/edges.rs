@@ -40,6 +40,8 @@ pub struct EdgeRow<'n> {
     pub calls: i64,
     /// Running time in the called method and its callees.
     pub total_ms: f64,
+    /// Possible error of `total_ms`.
+    pub total_uncertainty_ms: f64,
     /// `total_ms` in percent of the selected method's total.
     pub total_percent: f64,
     /// Waiting time in the called method and its callees.
@@ -53,6 +55,7 @@ pub struct EdgeRow<'n> {
 struct Sums {
     calls: i64,
     running: i64,
+    uncertainty: i64,
     waiting: i64,
     bytes: i64,
     /// The number of open calls of this edge on the current path. The time of the outermost one includes those nested in it.
@@ -102,8 +105,9 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
     functions.iter().for_each(|function| is_asked.get_mut(*function).into_iter().for_each(|is_asked| *is_asked = true));
     let mut edges = Edges { of_functions: vec![Sums::default(); nobody], between: HashMap::default() };
     for tree in &profile.trees {
-        let [wall, waiting, probes, bytes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::ALLOCATED]
-            .map(|what| profile.cumulative(tree, what));
+        let [wall, waiting, probes] =
+            [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(|what| profile.cumulative(tree, what));
+        let [uncertainty, bytes] = [SampleType::UNCERTAINTY, SampleType::ALLOCATED].map(|what| profile.cumulative(tree, what));
         let calls = profile.flat(tree, SampleType::CALLS);
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         tree.walk(|index, is_entered| {
@@ -113,8 +117,9 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
             let own = edges.of_functions.get_mut(node.function).filter(|_| is_callee);
             let between = (is_callee || is_caller).then(|| edges.between.entry((caller, node.function)).or_default());
             let time = running(at(&wall, index), at(&waiting, index), at(&probes, index));
+            let of_outermost = [time, at(&uncertainty, index), at(&waiting, index), at(&bytes, index)];
             for sums in [own, between].into_iter().flatten() {
-                sums.step(is_entered, at(calls, index), [time, at(&waiting, index), at(&bytes, index)]);
+                sums.step(is_entered, at(calls, index), of_outermost);
             }
         });
     }
@@ -139,6 +144,7 @@ fn edge<'n>(
         site: site(profile, function),
         calls: sums.calls,
         total_ms: profile.milliseconds(sums.running.max(0)),
+        total_uncertainty_ms: profile.milliseconds(sums.uncertainty),
         total_percent: percent(sums.running.max(0), of),
         waiting_ms: profile.milliseconds(sums.waiting),
         total_bytes: profile.has(SampleType::ALLOCATED).then(|| sums.bytes.max(0) as u64),
@@ -146,7 +152,7 @@ fn edge<'n>(
 }
 
 impl Sums {
-    fn step(&mut self, is_entered: bool, calls: i64, [running, waiting, bytes]: [i64; 3]) {
+    fn step(&mut self, is_entered: bool, calls: i64, [running, uncertainty, waiting, bytes]: [i64; 4]) {
         if !is_entered {
             self.open -= 1;
             return;
@@ -154,6 +160,7 @@ impl Sums {
         self.calls = self.calls.saturating_add(calls);
         if self.open == 0 {
             self.running = self.running.saturating_add(running);
+            self.uncertainty = self.uncertainty.saturating_add(uncertainty);
             self.waiting = self.waiting.saturating_add(waiting);
             self.bytes = self.bytes.saturating_add(bytes);
         }

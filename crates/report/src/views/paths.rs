@@ -35,8 +35,12 @@ pub struct PathRow<'n> {
     pub open: i64,
     /// Running time in the method alone.
     pub self_ms: f64,
+    /// Possible error of `self_ms`.
+    pub self_uncertainty_ms: f64,
     /// Running time in the method and its callees.
     pub total_ms: f64,
+    /// Possible error of `total_ms`.
+    pub total_uncertainty_ms: f64,
     /// `self_ms` in percent of the profile's running time.
     pub self_percent: f64,
     /// `total_ms` in percent of the profile's running time.
@@ -97,6 +101,7 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
     let [calls, open, exceptions] = [S::CALLS, S::OPEN, S::EXCEPTIONS].map(|what| profile.flat(tree, what));
     let [cpu, samples] = [S::CPU, S::SAMPLES].map(|what| profile.flat(tree, what));
     let [latency, completed, steps] = [S::LATENCY, S::COMPLETED, S::STEPS].map(|what| profile.flat(tree, what));
+    let (uncertainty, all_uncertainty) = (profile.flat(tree, S::UNCERTAINTY), profile.cumulative(tree, S::UNCERTAINTY));
     let (bytes, all_bytes) = (profile.flat(tree, S::ALLOCATED), profile.cumulative(tree, S::ALLOCATED));
     let counted_bytes = |values: &[i64], id: usize| values.get(id).map(|bytes| (*bytes).max(0) as u64);
     let all_running = profile.running();
@@ -121,7 +126,9 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
             calls,
             open: at(open, id),
             self_ms: profile.milliseconds(own),
+            self_uncertainty_ms: profile.milliseconds(at(uncertainty, id)),
             total_ms: profile.milliseconds(total),
+            total_uncertainty_ms: profile.milliseconds(at(&all_uncertainty, id)),
             self_percent: percent(own, all_running),
             total_percent: percent(total, all_running),
             self_waiting_ms: profile.milliseconds(at(waiting, id)),
