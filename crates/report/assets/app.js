@@ -373,10 +373,10 @@ const App = {
         ...(metric === 'calls' ? [] : [['calls', callsChange]]),
       ];
     }
-    const of = tree.parent[node];
+    const [of, counts] = [tree.parent[node], tree.counts(node)];
     return [
-      ['total', `${say(total[node], tree.errors[node])} (${percent(total[node], total[0])})`],
-      ['self', say(self[node], tree.own.error[node])],
+      ['total', `${words(metric, total[node], tree.errors[node], counts)} (${percent(total[node], total[0])})`],
+      ['self', words(metric, self[node], tree.own.error[node], counts)],
       ...(of > 0 ? [['of its caller', percent(total[node], total[of])]] : []),
       ...(metric !== 'calls' && calls[node] ? [['calls', count(calls[node])]] : []),
     ];

@@ -7,6 +7,7 @@ use names::Visible;
 use profile::{
     CallTree, Profile, SampleType,
     compare::{Comparison, PathChange},
+    counted,
     model::Node,
     rows::{Row, SortBy},
 };
@@ -97,9 +98,6 @@ struct Methods {
     max: Vec<Option<f64>>,
     average: Vec<f64>,
     awaiting: Vec<Option<f64>>,
-    /// The possible error of the running time, in it alone and with its callees; `None` if the time is not known.
-    self_error: Vec<Option<f64>>,
-    total_error: Vec<Option<f64>>,
     /// Remarks shown beside the method.
     remarks: Vec<Vec<String>>,
 }
@@ -199,16 +197,16 @@ impl Tree {
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
         let [calls, exceptions, cpu] = [SampleType::CALLS, SampleType::EXCEPTIONS, SampleType::CPU].map(flat);
-        let (bytes, error) = (flat(SampleType::ALLOCATED), flat(SampleType::UNCERTAINTY));
+        let [bytes, counted, error] = [SampleType::ALLOCATED, SampleType::COUNTED, SampleType::UNCERTAINTY].map(flat);
         let running = |index| at(wall, index).saturating_sub(at(waiting, index)).saturating_sub(at(probes, index));
         let is_wanted = |index: usize| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted.get(index) == Some(&true));
         let has = |index| is_wanted(index) && tree.values.iter().any(|values| at(values, index) != 0);
         let amounts = |index| {
-            let values = [calls, waiting, exceptions, cpu, bytes, error].map(|values| at(values, index));
-            let [calls, waiting, exceptions, cpu, bytes, error] = values;
-            [calls, running(index), error, waiting, exceptions, cpu, bytes].map(|value| Amount(value as f64))
+            let values = [calls, counted, error, waiting, exceptions, cpu, bytes].map(|values| at(values, index));
+            let [calls, counted, error, waiting, exceptions, cpu, bytes] = values;
+            [calls, counted, running(index), error, waiting, exceptions, cpu, bytes].map(|value| Amount(value as f64))
         };
-        let names = ["calls", "self", "error", "waiting", "exceptions", "cpu", "bytes"];
+        let names = ["calls", "counted", "self", "error", "waiting", "exceptions", "cpu", "bytes"];
         let mut columns = Self::preorder(tree, &tree.thread_names(), names, has, amounts);
         columns.function.iter_mut().for_each(|function| *function = places.get(*function).copied().unwrap_or_default());
         columns
@@ -274,8 +272,6 @@ impl Methods {
             max: times(|row| row.max_ms),
             average: rows.iter().map(|row| rounded(row.average_ms)).collect(),
             awaiting: times(|row| row.awaiting_ms),
-            self_error: times(|row| (!row.is_counted()).then_some(row.self_uncertainty_ms)),
-            total_error: times(|row| Some(row.total_uncertainty_ms)),
             remarks: rows.iter().map(remarks).collect(),
         }
     }
@@ -287,13 +283,15 @@ fn rounded(milliseconds: f64) -> f64 {
 }
 
 fn remarks(row: &Row<'_>) -> Vec<String> {
+    let partly_counted = format!("{} of {} counted only", row.counted, counted(row.calls, "call"));
     let mut remarks = Vec::new();
     let mut say = |is_so: bool, text: &str| remarks.extend(is_so.then(|| text.to_owned()));
     say(row.waits, "waits");
     say(row.is_async, "async");
     say(row.open > 0, "still running");
     say(row.pending.is_some_and(|pending| pending > 0), "not complete");
-    say(row.counted > 0, "counted; its time is in its callers");
+    say(row.is_counted(), "counted; its time is in its callers");
+    say(row.counted > 0 && !row.is_counted(), &partly_counted);
     say(row.mostly_probe, "~ mostly measuring overhead");
     remarks.extend(row.exception_type.map(|kind| format!("exceptions: {}", Visible(kind))));
     remarks

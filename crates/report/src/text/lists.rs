@@ -6,7 +6,7 @@ use names::Visible;
 use profile::Profile;
 
 use super::{
-    bar::{Bar, rough, rough_percent, size},
+    bar::{Bar, rough_time, size},
     options::TextOptions,
 };
 use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};
@@ -51,8 +51,7 @@ pub(super) fn threads(profile: &Profile, rows: &[ThreadRow], options: &TextOptio
     let _ = writeln!(text, "{}{}{head}  thread", calls.cell("calls"), bytes.head("bytes"));
     for row in rows {
         let cpu = row.cpu_ms.map(|cpu| format!("{cpu:.3}")).unwrap_or_default();
-        let running = rough(row.running_ms, row.running_uncertainty_ms, 3);
-        let percent = rough_percent(row.running_percent, row.running_uncertainty_ms, all);
+        let [running, percent] = rough_time(row.running_ms, row.running_uncertainty_ms, false, row.running_percent, all);
         let _ = write!(text, "{running:>12} {percent:>7} {:>12.3} {cpu:>12}{}", row.waiting_ms, calls.cell(row.calls));
         let bar = Bar(options.bars, row.running_percent);
         let _ = writeln!(text, "{}{bar}  {}", bytes.cell(row.bytes), Visible(&row.name));
@@ -75,7 +74,7 @@ pub(super) fn groups(profile: &Profile, rows: &[GroupRow], are_assemblies: bool,
             (row.self_ms, row.self_uncertainty_ms, row.self_percent),
             (row.total_ms, row.total_uncertainty_ms, row.total_percent),
         ] {
-            let (time, percent) = (rough(time, uncertainty, 3), rough_percent(percent, uncertainty, running));
+            let [time, percent] = rough_time(time, uncertainty, row.is_counted(), percent, running);
             let _ = write!(text, " {time:>10} {percent:>6}");
         }
         let _ = write!(text, " {:>10.3}", row.waiting_ms);
@@ -95,8 +94,7 @@ pub(super) fn edges(rows: &[EdgeRow<'_>], method_ms: f64, relation: Relation, te
     let bytes = Bytes { are_counted: rows.iter().any(|row| row.total_bytes.is_some()) };
     let _ = writeln!(text, "{}{}  {noun}", calls.cell("calls"), bytes.head("all bytes"));
     for row in rows {
-        let percent = rough_percent(row.total_percent, row.total_uncertainty_ms, method_ms);
-        let total = rough(row.total_ms, row.total_uncertainty_ms, 3);
+        let [total, percent] = rough_time(row.total_ms, row.total_uncertainty_ms, row.is_counted(), row.total_percent, method_ms);
         let _ = write!(text, "{percent:>7} {total:>12} {:>12.3}{}", row.waiting_ms, calls.cell(row.calls));
         let _ = writeln!(text, "{}  {}", bytes.cell(row.total_bytes), Visible(row.name));
     }

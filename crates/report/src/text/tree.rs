@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use names::Visible;
-use profile::{Profile, SampleType};
+use profile::{Profile, SampleType, counted};
 
 use super::{
-    bar::{Bar, rough, rough_percent, short_time, size},
+    bar::{Bar, rough_time, short_time, size},
     options::TextOptions,
 };
 use crate::views::PathRow;
@@ -43,8 +43,9 @@ pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptio
             let _ = writeln!(text, "{}:", Visible(of_row.map(profile::CallTree::thread_names).unwrap_or_default()));
             head(text);
         }
-        let percent = rough_percent(row.total_percent, row.total_uncertainty_ms, running);
-        let (total, own) = (rough(row.total_ms, row.total_uncertainty_ms, 3), rough(row.self_ms, row.self_uncertainty_ms, 3));
+        let is_counted = row.is_counted();
+        let [total, percent] = rough_time(row.total_ms, row.total_uncertainty_ms, is_counted, row.total_percent, running);
+        let [own, _] = rough_time(row.self_ms, row.self_uncertainty_ms, is_counted, row.self_percent, running);
         let _ = write!(text, "{percent:>7} {total:>12} {own:>12}");
         if has_waiting {
             let _ = write!(text, " {:>12.3}", row.waiting_ms);
@@ -74,8 +75,10 @@ fn remarks(row: &PathRow<'_>) -> String {
     if row.overflow {
         text.push_str("  [callers not recorded]");
     }
-    if row.counted {
+    if row.is_counted() {
         text.push_str("  [counted]");
+    } else if row.counted > 0 {
+        let _ = write!(text, "  [{} of {} counted only]", row.counted, counted(row.calls as u64, "call"));
     }
     text
 }

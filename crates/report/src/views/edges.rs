@@ -38,6 +38,8 @@ pub struct EdgeRow<'n> {
     pub site: Site<'n>,
     /// The number of calls between the two.
     pub calls: i64,
+    /// The number of those that were counted, but not timed: their time is part of the caller's.
+    pub counted: i64,
     /// Running time in the called method and its callees.
     pub total_ms: f64,
     /// Possible error of `total_ms`.
@@ -50,10 +52,18 @@ pub struct EdgeRow<'n> {
     pub total_bytes: Option<u64>,
 }
 
+impl EdgeRow<'_> {
+    /// Returns whether none of these calls was timed.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
+}
+
 /// The sums of an edge.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     calls: i64,
+    counted: i64,
     running: i64,
     uncertainty: i64,
     waiting: i64,
@@ -108,7 +118,7 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
         let [wall, waiting, probes] =
             [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(|what| profile.cumulative(tree, what));
         let [uncertainty, bytes] = [SampleType::UNCERTAINTY, SampleType::ALLOCATED].map(|what| profile.cumulative(tree, what));
-        let calls = profile.flat(tree, SampleType::CALLS);
+        let [calls, counted] = [SampleType::CALLS, SampleType::COUNTED].map(|what| profile.flat(tree, what));
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         tree.walk(|index, is_entered| {
             let Some(node) = tree.nodes.get(index) else { return };
@@ -119,7 +129,7 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
             let time = running(at(&wall, index), at(&waiting, index), at(&probes, index));
             let of_outermost = [time, at(&uncertainty, index), at(&waiting, index), at(&bytes, index)];
             for sums in [own, between].into_iter().flatten() {
-                sums.step(is_entered, at(calls, index), of_outermost);
+                sums.step(is_entered, [at(calls, index), at(counted, index)], of_outermost);
             }
         });
     }
@@ -143,6 +153,7 @@ fn edge<'n>(
         name: names.get(other).map_or("(not measured)", String::as_str),
         site: site(profile, function),
         calls: sums.calls,
+        counted: sums.counted,
         total_ms: profile.milliseconds(sums.running.max(0)),
         total_uncertainty_ms: profile.milliseconds(sums.uncertainty),
         total_percent: percent(sums.running.max(0), of),
@@ -152,12 +163,13 @@ fn edge<'n>(
 }
 
 impl Sums {
-    fn step(&mut self, is_entered: bool, calls: i64, [running, uncertainty, waiting, bytes]: [i64; 4]) {
+    fn step(&mut self, is_entered: bool, [calls, counted]: [i64; 2], [running, uncertainty, waiting, bytes]: [i64; 4]) {
         if !is_entered {
             self.open -= 1;
             return;
         }
         self.calls = self.calls.saturating_add(calls);
+        self.counted = self.counted.saturating_add(counted);
         if self.open == 0 {
             self.running = self.running.saturating_add(running);
             self.uncertainty = self.uncertainty.saturating_add(uncertainty);

@@ -31,6 +31,8 @@ pub struct GroupRow {
     pub methods: u64,
     /// Number of times that these were entered.
     pub calls: i64,
+    /// Number of calls that were counted, but not timed: their time is part of their callers'.
+    pub counted: i64,
     /// Running time in these methods alone.
     pub self_ms: f64,
     /// Possible error of `self_ms`.
@@ -59,6 +61,13 @@ pub struct GroupRow {
     pub path: Option<String>,
 }
 
+impl GroupRow {
+    /// Returns whether none of its methods' own time is known, as all of it is part of their callers'.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
+}
+
 /// Returns groups of methods. Averages are over all calls. Metrics of single calls (p95, max) sort groups by self time.
 /// `is_kept` selects functions.
 pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usize) -> bool) -> Vec<GroupRow> {
@@ -80,7 +89,8 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
         })
         .collect();
     let flat = |what| profile.flat_by_function(what);
-    let (calls, exceptions, cpu, samples) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU), flat(S::SAMPLES));
+    let (calls, counted, exceptions) = (flat(S::CALLS), flat(S::COUNTED), flat(S::EXCEPTIONS));
+    let (cpu, samples) = (flat(S::CPU), flat(S::SAMPLES));
     let (wall, waiting, probes, uncertainty) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES), flat(S::UNCERTAINTY));
     let (bytes, counts_bytes) = (flat(S::ALLOCATED), profile.has(S::ALLOCATED));
     let (mut own, is_sampled) = (vec![0_i64; rows.len()], profile.is_sampled());
@@ -89,6 +99,7 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
         let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
         row.methods += u64::from(at(&calls) > 0 || at(&samples) > 0);
         row.calls = row.calls.saturating_add(at(&calls));
+        row.counted = row.counted.saturating_add(at(&counted));
         row.exceptions = row.exceptions.saturating_add(at(&exceptions));
         if is_sampled {
             *row.cpu_ms.get_or_insert_default() += at(&cpu) as f64 / 1e6;

@@ -69,8 +69,15 @@ pub struct PathRow<'n> {
     pub waits: bool,
     /// Whether it stands for all calls of its method beyond the limit of nodes.
     pub overflow: bool,
-    /// Whether its calls are only counted: their time is part of the caller's.
-    pub counted: bool,
+    /// Number of calls that were counted, but not timed: their time is part of the caller's.
+    pub counted: i64,
+}
+
+impl PathRow<'_> {
+    /// Returns whether none of its own time is known, as all of it is part of its caller's.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
 }
 
 impl Ranked for PathRow<'_> {
@@ -99,6 +106,7 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
     let [wall, waiting, probes] = [S::WALL, S::WAITING, S::PROBES].map(|what| profile.flat(tree, what));
     let [all, all_waiting, all_probes] = [S::WALL, S::WAITING, S::PROBES].map(|what| profile.cumulative(tree, what));
     let [calls, open, exceptions] = [S::CALLS, S::OPEN, S::EXCEPTIONS].map(|what| profile.flat(tree, what));
+    let counted = profile.flat(tree, S::COUNTED);
     let [cpu, samples] = [S::CPU, S::SAMPLES].map(|what| profile.flat(tree, what));
     let [latency, completed, steps] = [S::LATENCY, S::COMPLETED, S::STEPS].map(|what| profile.flat(tree, what));
     let (uncertainty, all_uncertainty) = (profile.flat(tree, S::UNCERTAINTY), profile.cumulative(tree, S::UNCERTAINTY));
@@ -143,7 +151,7 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
             awaiting_ms: is_timed.then(|| profile.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
             waits: function.is_some_and(|function| function.method_id.waits()),
             overflow: notes.is_overflow,
-            counted: notes.is_counted,
+            counted: at(counted, id),
         });
     }
     rows
