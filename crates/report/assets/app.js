@@ -228,6 +228,7 @@ const App = {
       DATA.runtime,
       !COMPARED && `process ${DATA.pid}`,
       DATA.mode,
+      DATA.clock && `clock ${DATA.clock}`,
       DATA.end,
       span.name && `phase ${span.name}`,
     ]

@@ -119,6 +119,13 @@ fn proposal(profile: &Profile) -> String {
     format!(". {share:.0} % of it goes without these methods: {}", options.join(" "))
 }
 
+/// Returns the name of the clock that timed calls; `None` if no probes did.
+pub(crate) fn clock(profile: &Profile) -> Option<String> {
+    // Only probes count the ends of calls: call paths of other tools have none.
+    let is_timed = matches!(profile.mode, Mode::Exact | Mode::Trace) && profile.has(SampleType::LEAVES);
+    is_timed.then(|| format!("{:?}", profile.clock).to_lowercase())
+}
+
 /// Returns sentences on samples that are missing or late.
 fn sample_losses(profile: &Profile) -> Vec<String> {
     let SampleLosses { lost, late, unsampled_threads } = profile.sample_losses;

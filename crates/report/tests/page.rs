@@ -22,3 +22,10 @@ fn a_method_that_is_counted_on_some_paths_has_a_time() {
     assert!(page.contains("\"1000000 of 1000007 calls counted only\""));
     assert!(!page.contains("counted; its time is in its callers\""));
 }
+
+#[test]
+fn the_clock_that_timed_calls_is_a_fact() {
+    let clock = |case: &str| page(case).contains("\"clock\":\"stopwatch\"");
+    assert!(clock(include_str!("../../profile/tests/cases/own_cost.txt")));
+    assert!(!clock(include_str!("../../profile/tests/cases/samples.txt")));
+}

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     compare::{how, mixed},
-    limits::limits,
+    limits::{clock, limits},
 };
 
 /// All data that the script gets.
@@ -33,6 +33,8 @@ pub(crate) struct Data {
     pid: u32,
     end: String,
     mode: String,
+    /// The clock that timed calls; `None` if no probes did.
+    clock: Option<String>,
     ticks_per_second: u64,
     cpu_ms: Option<f64>,
     /// Notes on the limits of the numbers.
@@ -126,6 +128,7 @@ impl Data {
             pid: profile.pid,
             end: profile.end.to_string(),
             mode: format!("{:?}", profile.mode).to_lowercase(),
+            clock: clock(profile),
             ticks_per_second: profile.ticks_per_second,
             cpu_ms: profile.cpu_ns.map(|cpu| cpu as f64 / 1e6),
             notes,
@@ -156,6 +159,7 @@ impl Data {
             pid: 0,
             end: String::new(),
             mode: String::new(),
+            clock: None,
             ticks_per_second: 1_000_000_000,
             cpu_ms: None,
             notes: [how(comparison)].into_iter().chain(mixed(comparison)).collect(),

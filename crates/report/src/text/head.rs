@@ -6,7 +6,7 @@ use names::Visible;
 use profile::{End, Profile, SampleType, counted, coverage::totals, model::Mode};
 
 use super::bar::size;
-use crate::limits::limits;
+use crate::limits::{clock, limits};
 
 /// Returns the summary of the run, its losses, and the limits of its numbers.
 pub fn head(profile: &Profile) -> String {
@@ -32,6 +32,9 @@ pub fn head(profile: &Profile) -> String {
         }
         if let Some(cpu) = profile.cpu_ns {
             let _ = write!(text, "; {:.1} ms of CPU time", cpu as f64 / 1e6);
+        }
+        if let Some(clock) = clock(profile) {
+            let _ = write!(text, "; clock: {clock}");
         }
         text.push('\n');
     }
