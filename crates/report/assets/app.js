@@ -456,6 +456,9 @@ const App = {
         ]),
       );
     byId('help').addEventListener('click', () => byId('keys').showModal());
+    const [attention, ...commands] = DATA.attention;
+    byId('attention').hidden = !attention;
+    byId('attention').append(attention ?? '', ...commands.map((command) => element('code', {}, command)));
     byId('notes')
       .querySelector('ul')
       .append(...DATA.notes.map((note) => element('li', {}, note)));

@@ -29,3 +29,13 @@ fn the_clock_that_timed_calls_is_a_fact() {
     assert!(clock(include_str!("../../profile/tests/cases/own_cost.txt")));
     assert!(!clock(include_str!("../../profile/tests/cases/samples.txt")));
 }
+
+#[test]
+fn a_page_of_rough_times_has_a_banner() {
+    let much = page(include_str!("../../profile/tests/cases/much_overhead.txt"));
+    let banner = "\"attention\":[\"measuring overhead was 58 % of thread time (56000 ns a call): times are rough. Measure with less:\",\
+                  \"ilinst run --sample -- COMMAND  # on Linux, without probes\",\"ilinst run --exclude 'Shop.Program::Tiny' --exclude \
+                  'Shop.Program::Small' --exclude 'Shop.Program::Trim' -- COMMAND  # 100 % less overhead\"]";
+    assert!(much.contains(banner), "{much}");
+    assert!(page(include_str!("../../profile/tests/cases/own_cost.txt")).contains("\"attention\":[]"));
+}

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     compare::{how, mixed},
-    limits::{clock, limits},
+    limits::{attention, clock, notes},
 };
 
 /// All data that the script gets.
@@ -37,6 +37,8 @@ pub(crate) struct Data {
     clock: Option<String>,
     ticks_per_second: u64,
     cpu_ms: Option<f64>,
+    /// A sentence on times that are rough, then commands; empty if they are not.
+    attention: Vec<String>,
     /// Notes on the limits of the numbers.
     notes: Vec<String>,
     functions: Tables,
@@ -118,7 +120,7 @@ impl Data {
         };
         let mut spans = vec![span("", profile)];
         spans.extend(phases.iter().map(|(name, phase)| span(name, phase)));
-        let mut notes = limits(profile);
+        let mut notes = notes(profile);
         notes.extend(filter.map(|filter| format!("only {}, what leads there, and what is called there", filter.text)));
         notes.extend(profile.damage.as_ref().map(|damage| format!("the file is damaged: {damage}")));
         notes.iter_mut().for_each(|note| *note = Visible(&*note).to_string());
@@ -131,6 +133,7 @@ impl Data {
             clock: clock(profile),
             ticks_per_second: profile.ticks_per_second,
             cpu_ms: profile.cpu_ns.map(|cpu| cpu as f64 / 1e6),
+            attention: attention(profile),
             notes,
             functions: functions.tables(),
             spans,
@@ -162,6 +165,7 @@ impl Data {
             clock: None,
             ticks_per_second: 1_000_000_000,
             cpu_ms: None,
+            attention: Vec::new(),
             notes: [how(comparison)].into_iter().chain(mixed(comparison)).collect(),
             functions: functions.tables(),
             spans: vec![span],
