@@ -49,11 +49,11 @@ impl Guide {
     }
 }
 
-/// A line without what differs from run to run.
+/// A line without what differs from run to run, and from processor to processor.
 pub(crate) fn shape(line: &str) -> String {
     static NUMBER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"[+-]?\d[\d.,]*( ?(ns|us|ms|s|%|KiB|MiB)\b)?").expect("it is one"));
-    let line = NUMBER.replace_all(line, "#").replace(['~', '%'], "");
+    let line = NUMBER.replace_all(line, "#").replace(['~', '%'], "").replace("clock: stopwatch", "clock: tsc");
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

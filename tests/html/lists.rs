@@ -170,7 +170,9 @@ fn the_tree_opens_to_what_the_profile_has() {
     next.extend(below(None));
     while let Some(id) = next.pop() {
         let path = &rows[id];
-        let numbers = [time(path.total_ms), percent(path.total_ms, all), time(path.self_ms), count(path.calls as f64)];
+        let (total, own) =
+            (rough_time(path.total_ms, path.total_uncertainty_ms), rough_time(path.self_ms, path.self_uncertainty_ms));
+        let numbers = [total, percent(path.total_ms, all), own, count(path.calls as f64)];
         expected.push(std::iter::once(path.name.to_owned()).chain(numbers).collect());
         next.extend(below(Some(id)));
     }
@@ -197,7 +199,7 @@ fn callers_and_callees_are_the_profiles() {
             .iter()
             .map(|edge| {
                 let name = if edge.function.is_some() { edge.name } else { "all threads" };
-                vec![name.to_owned(), time(edge.total_ms), count(edge.calls as f64)]
+                vec![name.to_owned(), rough_time(edge.total_ms, edge.total_uncertainty_ms), count(edge.calls as f64)]
             })
             .collect();
         let mut found = shown.rows(&["value", "calls"]);

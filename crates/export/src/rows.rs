@@ -56,10 +56,12 @@ pub fn date(profile: &Profile) -> String {
 }
 
 /// The metrics of each row.
-pub(crate) const METRICS: [&str; 13] = [
+pub(crate) const METRICS: [&str; 15] = [
     "calls",
     "self_ns",
+    "self_uncertainty_ns",
     "total_ns",
+    "total_uncertainty_ns",
     "waiting_ns",
     "total_waiting_ns",
     "cpu_ns",
@@ -113,6 +115,7 @@ pub(crate) fn for_each(export: &Export<'_>, mut give: impl FnMut(&Row<'_>) -> Re
 struct Metrics {
     calls: Vec<i64>,
     own: Vec<i64>,
+    uncertainty: Vec<i64>,
     waiting: Vec<i64>,
     bytes: Vec<i64>,
     /// Metrics that are not known by phase.
@@ -133,13 +136,15 @@ impl Metrics {
         .map(|measure| measure.values(profile, tree));
         let [latency, completed, faulted] =
             [SampleType::LATENCY, SampleType::COMPLETED, SampleType::FAULTED].map(|one| in_nanoseconds(profile, tree, one));
-        Self { calls, own, waiting, bytes, others: [cpu, exceptions, samples, latency, completed, faulted] }
+        let uncertainty = in_nanoseconds(profile, tree, SampleType::UNCERTAINTY);
+        Self { calls, own, uncertainty, waiting, bytes, others: [cpu, exceptions, samples, latency, completed, faulted] }
     }
 
     fn subtract(&mut self, part: &Self) {
         let lists = [
             (&mut self.calls, &part.calls),
             (&mut self.own, &part.own),
+            (&mut self.uncertainty, &part.uncertainty),
             (&mut self.waiting, &part.waiting),
             (&mut self.bytes, &part.bytes),
         ];
@@ -158,7 +163,8 @@ impl Metrics {
         phase: &str,
         give: &mut impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let [totals, total_waiting, total_bytes] = [&self.own, &self.waiting, &self.bytes].map(|values| cumulative(tree, values));
+        let [totals, total_uncertainty, total_waiting, total_bytes] =
+            [&self.own, &self.uncertainty, &self.waiting, &self.bytes].map(|values| cumulative(tree, values));
         let at = |values: &[i64], node: usize| values.get(node).copied().unwrap_or_default();
         // The number of times each function is on the current path.
         let mut on_path = vec![0_u32; profile.functions.len()];
@@ -179,7 +185,9 @@ impl Metrics {
             let metrics = [
                 at(&self.calls, node),
                 at(&self.own, node),
+                at(&self.uncertainty, node),
                 outermost * at(&totals, node),
+                outermost * at(&total_uncertainty, node),
                 at(&self.waiting, node),
                 outermost * at(&total_waiting, node),
                 cpu,
@@ -191,7 +199,8 @@ impl Metrics {
                 at(&self.bytes, node),
                 outermost * at(&total_bytes, node),
             ];
-            if metrics.iter().any(|metric| *metric != 0) {
+            // Phases and the rest add up to the whole but for rounded errors, which make no row.
+            if METRICS.iter().zip(metrics).any(|(name, metric)| metric != 0 && !name.ends_with("_uncertainty_ns")) {
                 let is_async = tree.notes.get(node).is_some_and(|notes| notes.is_async);
                 give(&Row { tree, thread, phase, path: &path, is_async, metrics })?;
             }

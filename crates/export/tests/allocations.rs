@@ -1,4 +1,4 @@
-//! Exports of allocated bytes: each path's own, in each format.
+//! Exports of allocated bytes and of the possible errors of times: each path's own.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../profile/tests/builder/mod.rs"]
@@ -68,4 +68,17 @@ fn pprof_has_alloc_space_only_if_bytes_were_counted() {
     };
     assert!(unpacked(TEXT).contains("alloc_space"));
     assert!(!unpacked(&TEXT.replace("flags=513", "flags=1")).contains("alloc_space"));
+}
+
+#[test]
+fn rows_have_the_possible_errors_of_times() {
+    let text = "profile end=1000 inside=4 outside=10\nmethod 1 T::Main\nmethod 2 T::Load\ntree\n Main total=900\n  Load calls=3 total=400\n";
+    let text = String::from_utf8(exported(text, Format::Csv)).expect("it is text");
+    let columns: Vec<&str> = text.lines().next().expect("the names").split(',').rev().collect();
+    let cell = |line: &str, name: &str| {
+        let place = columns.iter().position(|column| *column == name).expect("it is a column");
+        line.split(',').rev().nth(place).expect("it is in the line").to_owned()
+    };
+    let of_row = |line: &str| ["self_uncertainty_ns", "total_uncertainty_ns"].map(|name| cell(line, name));
+    assert_eq!(text.lines().skip(1).map(of_row).collect::<Vec<_>>(), [["13000", "16000"], ["3000", "3000"]], "{text}");
 }

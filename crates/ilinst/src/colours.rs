@@ -85,7 +85,7 @@ pub(crate) fn colour_report(line: &str) -> String {
         ["method", "async method", "call tree", "thread", "group", "assembly", "called by", "calls", "source file", "source"];
     let is_heading = text.rsplit_once("  ").is_some_and(|(_, last)| heading.contains(&last));
     match text {
-        text if text.starts_with("warning") => return whole(YELLOW),
+        text if ["warning", "ATTENTION", "  ilinst run"].iter().any(|start| text.starts_with(start)) => return whole(YELLOW),
         text if text.starts_with("note:") => return whole(COMMENT),
         _ if is_heading => return whole(BOLD),
         _ => {}

@@ -96,7 +96,7 @@ pub struct Row<'p> {
     pub self_bytes: Option<u64>,
     /// Bytes that the function and its callees allocated.
     pub total_bytes: Option<u64>,
-    /// Whether more than half of the measured time was overhead of probes.
+    /// Whether more than half of the measured time in the function alone was overhead of probes.
     pub mostly_probe: bool,
     /// Number of calls that were counted, but not timed, as they take less time than a probe. Their time is part of their callers'.
     pub counted: u64,

@@ -97,17 +97,19 @@ impl Profile {
             samples: self.mode.has_samples().then(|| at(&sums.samples) as u64),
             self_bytes: sums.own_bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
             total_bytes: sums.bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
-            mostly_probe: own_probes > own || probes > total,
+            mostly_probe: own_probes > own,
             counted: counted as u64,
         }
     }
 
-    /// Keeps the overhead of probes within the times.
+    /// Keeps the overhead of probes within the times, which then have no error of its subtraction.
     pub fn keep_probes(&mut self) {
-        if let Some(place) = self.sample_types.iter().position(|measured| *measured == SampleType::PROBES) {
-            self.sample_types.remove(place);
-            for tree in self.trees.iter_mut().filter(|tree| place < tree.values.len()) {
-                tree.values.remove(place);
+        for dropped in [SampleType::PROBES, SampleType::UNCERTAINTY] {
+            if let Some(place) = self.sample_types.iter().position(|measured| *measured == dropped) {
+                self.sample_types.remove(place);
+                for tree in self.trees.iter_mut().filter(|tree| place < tree.values.len()) {
+                    tree.values.remove(place);
+                }
             }
         }
     }
@@ -151,7 +153,6 @@ impl Sums {
         use SampleType as S;
         let flat = |sample_type| profile.flat_by_function(sample_type);
         let (wall, waiting, own_probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
-        let own_uncertainty = if profile.is_raw() { Vec::new() } else { flat(S::UNCERTAINTY) };
         let [all, all_waiting, probes, uncertainty] =
             profile.cumulatives_by_function([S::WALL, S::WAITING, S::PROBES, S::UNCERTAINTY]);
         let less = |wall: &[i64], waiting: &[i64], probes: &[i64]| -> Vec<i64> {
@@ -173,8 +174,8 @@ impl Sums {
             own: less(&wall, &waiting, &own_probes),
             total: less(&all, &all_waiting, &probes),
             waiting: all_waiting,
-            uncertainty: if profile.is_raw() { Vec::new() } else { uncertainty },
-            own_uncertainty,
+            uncertainty,
+            own_uncertainty: flat(S::UNCERTAINTY),
             own_probes,
             probes,
             exceptions: flat(S::EXCEPTIONS),

@@ -228,6 +228,7 @@ const App = {
       DATA.runtime,
       !COMPARED && `process ${DATA.pid}`,
       DATA.mode,
+      DATA.clock && `clock ${DATA.clock}`,
       DATA.end,
       span.name && `phase ${span.name}`,
     ]
@@ -373,10 +374,10 @@ const App = {
         ...(metric === 'calls' ? [] : [['calls', callsChange]]),
       ];
     }
-    const of = tree.parent[node];
+    const [of, counts] = [tree.parent[node], tree.counts(node)];
     return [
-      ['total', `${say(total[node])} (${percent(total[node], total[0])})`],
-      ['self', say(self[node])],
+      ['total', `${words(metric, total[node], tree.errors[node], counts)} (${percent(total[node], total[0])})`],
+      ['self', words(metric, self[node], tree.own.error[node], counts)],
       ...(of > 0 ? [['of its caller', percent(total[node], total[of])]] : []),
       ...(metric !== 'calls' && calls[node] ? [['calls', count(calls[node])]] : []),
     ];
@@ -455,6 +456,9 @@ const App = {
         ]),
       );
     byId('help').addEventListener('click', () => byId('keys').showModal());
+    const [attention, ...commands] = DATA.attention;
+    byId('attention').hidden = !attention;
+    byId('attention').append(attention ?? '', ...commands.map((command) => element('code', {}, command)));
     byId('notes')
       .querySelector('ul')
       .append(...DATA.notes.map((note) => element('li', {}, note)));

@@ -90,8 +90,8 @@ class Callers {
     const single = (column) => (isAllThreads && methods[column].has(row.fn) ? time(methods[column].get(row.fn)) : null);
     const running = app.tree.total('running')[0];
     return [
-      ['Self', `${time(row.self * MS)} · ${percent(row.self, running)}`],
-      ['Total', `${time(row.total * MS)} · ${percent(row.total, running)}`],
+      ['Self', `${ticksOf(row.self, row.error, row)} · ${percent(row.self, running)}`],
+      ['Total', `${ticksOf(row.total, row.errorTotal, row)} · ${percent(row.total, running)}`],
       ['Waiting', row.waiting ? time(row.waiting * MS) : null],
       ['CPU', row.cpu ? time(row.cpu / 1e6) : null],
       ['Bytes', row.bytesTotal ? `${size(row.bytes)} · ${size(row.bytesTotal)} with what it calls` : null],
@@ -110,9 +110,10 @@ class Callers {
 
   /** @param {any} side @param {number} index */
   row(side, index) {
-    const { fn, calls, value, base } = side.rows[index];
-    const say = METRICS[this.app.state.metric].say;
-    const number = numberCell(say(value), 'value', value / side.all);
+    const { fn, calls, counted, value, error, base } = side.rows[index];
+    const { metric } = this.app.state;
+    const say = METRICS[metric].say;
+    const number = numberCell(words(metric, value, error, { calls, counted }), 'value', value / side.all);
     number.title = `${percent(value, side.all)} of all`;
     const isSelected = index === side.focused && document.activeElement === side.grid;
     return element(

@@ -5,17 +5,34 @@
  * @typedef {{name: string, milliseconds: number, threads: number, trees: any[], methods: any}} Span
  */
 
+/** A time in ticks, with the digits that its possible error allows. @param {number} ticks @param {number} [error] */
+const ticksAsTime = (ticks, error = 0) => roughTime(ticks * MS, error * MS);
+
 /** What can be measured, and how it is said. `of` lists the columns that it is the sum of. */
 const METRICS = {
-  running: { label: 'Time running', short: 'Running', of: ['self'], say: (value) => time(value * MS) },
+  running: { label: 'Time running', short: 'Running', of: ['self'], say: ticksAsTime },
   waiting: { label: 'Time waiting', short: 'Waiting', of: ['waiting'], say: (value) => time(value * MS) },
-  elapsed: { label: 'Running and waiting', short: 'Time', of: ['self', 'waiting'], say: (value) => time(value * MS) },
+  elapsed: { label: 'Running and waiting', short: 'Time', of: ['self', 'waiting'], say: ticksAsTime },
   cpu: { label: 'CPU time (sampled)', short: 'CPU', of: ['cpu'], say: (value) => time(value / 1e6) },
   calls: { label: 'Calls', short: 'With callees', of: ['calls'], say: count },
   exceptions: { label: 'Exceptions', short: 'Exceptions', of: ['exceptions'], say: count },
   bytes: { label: 'Bytes allocated', short: 'Bytes', of: ['bytes'], say: size },
 };
-const OWN = ['calls', 'self', 'waiting', 'exceptions', 'cpu', 'bytes'];
+
+/**
+ * A running time as text. The time of calls that are only counted is not known, but for that of their callees.
+ * @param {number} ticks @param {number} error @param {{calls: number, counted: number}} of
+ */
+function ticksOf(ticks, error, { calls, counted }) {
+  return counted > 0 && counted >= calls && ticks === 0 ? '–' : ticksAsTime(ticks, error);
+}
+
+/** A number as text. @param {Metric} metric @param {number} value @param {number} error @param {{calls: number, counted: number}} of */
+function words(metric, value, error, of) {
+  return METRICS[metric].of.includes('self') ? ticksOf(value, error, of) : METRICS[metric].say(value);
+}
+
+const OWN = ['calls', 'counted', 'self', 'error', 'waiting', 'exceptions', 'cpu', 'bytes'];
 
 const DATA = JSON.parse(byId('data').textContent);
 /** Milliseconds in a tick. */
@@ -168,6 +185,16 @@ class Tree {
     return total;
   }
 
+  /** How often a path was called, and how many of its calls were only counted. @param {number} node */
+  counts(node) {
+    return { calls: this.own.calls[node], counted: this.own.counted[node] };
+  }
+
+  /** The possible error of each path's time running, with all that it calls. */
+  get errors() {
+    return (this.errorTotals ??= this.added(Float64Array.from(this.own.error)));
+  }
+
   /** Adds to each path what it calls. @param {Float64Array} values */
   added(values) {
     for (let node = this.size - 1; node > 0; node--) values[this.parent[node]] += values[node];
@@ -214,8 +241,11 @@ class Tree {
     const zeros = () => new Float64Array(FUNCTIONS.count);
     const sums = {
       calls: zeros(),
+      counted: zeros(),
       self: zeros(),
+      error: zeros(),
       total: zeros(),
+      errorTotal: zeros(),
       waiting: zeros(),
       exceptions: zeros(),
       cpu: zeros(),
@@ -225,15 +255,19 @@ class Tree {
     };
     const [running, waiting, cpu] = [this.total('running'), this.total('waiting'), this.total('cpu')];
     const bytes = this.total('bytes');
+    const { errors } = this;
     this.walk((node, isOutermost) => {
       const fn = this.fn[node];
       sums.calls[fn] += this.own.calls[node];
+      sums.counted[fn] += this.own.counted[node];
       sums.self[fn] += this.own.self[node];
+      sums.error[fn] += this.own.error[node];
       sums.exceptions[fn] += this.own.exceptions[node];
       sums.cpu[fn] += this.own.cpu[node];
       sums.bytes[fn] += this.own.bytes[node];
       if (isOutermost) {
         sums.total[fn] += running[node];
+        sums.errorTotal[fn] += errors[node];
         sums.waiting[fn] += waiting[node];
         sums.cpuTotal[fn] += cpu[node];
         sums.bytesTotal[fn] += bytes[node];
@@ -265,12 +299,15 @@ class Tree {
   neighbours(fn, metric) {
     const [total, calls] = [this.total(metric), this.own.calls];
     const base = COMPARED ? this.total(metric, true) : null;
-    /** @type {Map<number, {fn: number, calls: number, value: number, base: number}>[]} */
+    const { errors } = this;
+    /** @type {Map<number, {fn: number, calls: number, counted: number, value: number, error: number, base: number}>[]} */
     const [callers, callees] = [new Map(), new Map()];
     const add = (map, key, isOutermost, of) => {
-      const row = map.get(key) ?? { fn: key, calls: 0, value: 0, base: 0 };
+      const row = map.get(key) ?? { fn: key, calls: 0, counted: 0, value: 0, error: 0, base: 0 };
       row.calls += calls[of];
+      row.counted += this.own.counted[of];
       if (isOutermost) row.value += total[of];
+      if (isOutermost) row.error += errors[of];
       if (isOutermost && base) row.base += base[of];
       map.set(key, row);
     };

@@ -7,17 +7,17 @@ const TABLE = [
     key: 'self',
     label: 'Self',
     title: 'Running in it alone',
-    say: (value) => time(value * MS),
+    say: ticksAsTime,
     bar: 'running',
-    error: 'selfError',
+    error: 'error',
   },
   {
     key: 'total',
     label: 'Total',
     title: 'Running, with what it calls',
-    say: (value) => time(value * MS),
+    say: ticksAsTime,
     bar: 'running',
-    error: 'totalError',
+    error: 'errorTotal',
   },
   {
     key: 'waiting',
@@ -157,12 +157,10 @@ class Table extends Grid {
     );
   }
 
-  /** The text of a number. Errors of times are known for all threads together. @param {any} column @param {any} row */
+  /** The text of a number. @param {any} column @param {any} row */
   words(column, row) {
-    const { isAllThreads, methods } = this.app;
-    if (!column.error || !isAllThreads || !methods[column.error]) return column.say(row[column.key]);
-    const error = methods[column.error].get(row.fn);
-    return error === undefined ? '–' : roughTime(row[column.key] * MS, error);
+    const value = row[column.key];
+    return column.error ? ticksOf(value, row[column.error], row) : column.say(value);
   }
 
   /** @param {number} index */

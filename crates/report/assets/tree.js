@@ -106,9 +106,12 @@ class TreeView extends Grid {
         numberCell(grown(base, now), 'percent'),
       ];
     }
-    const cells = [numberCell(this.say(now), 'total'), numberCell(percent(share, 1), 'share', share)];
+    const counts = tree.counts(node);
+    const total = words(state.metric, now, tree.errors[node], counts);
+    const cells = [numberCell(total, 'total'), numberCell(percent(share, 1), 'share', share)];
     if (state.metric === 'calls') return cells;
-    return [...cells, numberCell(this.say(this.self[node]), 'self'), numberCell(count(tree.own.calls[node]), 'calls')];
+    const self = words(state.metric, this.self[node], tree.own.error[node], counts);
+    return [...cells, numberCell(self, 'self'), numberCell(count(counts.calls), 'calls')];
   }
 
   /** @param {number} index */

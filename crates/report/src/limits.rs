@@ -17,11 +17,11 @@ const FINE_MEASURED_STEP: f64 = 4000.0;
 /// The factor from which on a time counts as much longer than the CPU time.
 const MUCH_LONGER: f64 = 1.3;
 
-/// The share of probes in the thread time, in percent, from which on a note says how to reduce it.
+/// The share of probes in the thread time, in percent, from which on reports begin with how to reduce it.
 const MUCH_OVERHEAD: f64 = 30.0;
 /// The share of samples in percent from which on a note says that they came late.
 const MUCH_LATE: f64 = 3.0;
-/// The number of methods that this note proposes to exclude.
+/// The number of methods that they propose to exclude.
 const PROPOSED: usize = 3;
 
 /// As the tracker ends the runtime's name.
@@ -97,8 +97,8 @@ fn overhead_of_calls(profile: &Profile) -> String {
     }
 }
 
-/// Returns the end of a sentence that proposes to exclude the methods with most overhead; empty if there is none.
-fn proposal(profile: &Profile) -> String {
+/// Returns the command that excludes the methods with most overhead; `None` if there are none.
+fn excluding(profile: &Profile) -> Option<String> {
     let [calls, counted_only] = [SampleType::CALLS, SampleType::COUNTED].map(|of| profile.flat_by_function(of));
     let ProbeCost { inside, outside, counting, .. } = profile.probe_cost;
     let overhead = |index: usize| {
@@ -113,10 +113,31 @@ fn proposal(profile: &Profile) -> String {
     costly.truncate(PROPOSED);
     let share: f64 = costly.iter().map(|(cost, _)| cost).sum::<f64>() * 100.0 / all.max(1.0);
     if costly.is_empty() || share < 1.0 {
-        return String::new();
+        return None;
     }
     let options: Vec<String> = costly.iter().map(|(_, name)| format!("--exclude '{}'", Visible(name))).collect();
-    format!(". {share:.0} % of it goes without these methods: {}", options.join(" "))
+    Some(format!("ilinst run {} -- COMMAND  # {share:.0} % less overhead", options.join(" ")))
+}
+
+/// Returns the banner of a profile whose times are rough: a sentence, then commands that measure with less overhead. Empty for other
+/// profiles.
+pub(crate) fn attention(profile: &Profile) -> Vec<String> {
+    let share = percent(profile.sum(SampleType::PROBES), profile.sum(SampleType::WALL));
+    if share < MUCH_OVERHEAD {
+        return Vec::new();
+    }
+    let overhead = overhead_of_calls(profile);
+    let sentence =
+        format!("measuring overhead was {share:.0} % of thread time ({overhead}): times are rough. Measure with less:");
+    let sampling = "ilinst run --sample -- COMMAND  # on Linux, without probes".into();
+    [sentence, sampling].into_iter().chain(excluding(profile)).collect()
+}
+
+/// Returns the name of the clock that timed calls; `None` if no probes did.
+pub(crate) fn clock(profile: &Profile) -> Option<String> {
+    // Only probes count the ends of calls: call paths of other tools have none.
+    let is_timed = matches!(profile.mode, Mode::Exact | Mode::Trace) && profile.has(SampleType::LEAVES);
+    is_timed.then(|| format!("{:?}", profile.clock).to_lowercase())
 }
 
 /// Returns sentences on samples that are missing or late.
@@ -143,22 +164,23 @@ fn sample_losses(profile: &Profile) -> Vec<String> {
     losses
 }
 
-/// Returns the limits of the numbers as sentences without a full stop, most important first.
+/// Returns the limits of the numbers as sentences without a full stop, most important first. Those of rough times are followed by
+/// commands.
 pub fn limits(profile: &Profile) -> Vec<String> {
+    [attention(profile), notes(profile)].concat()
+}
+
+/// Returns the limits of the numbers without those of the banner.
+pub(crate) fn notes(profile: &Profile) -> Vec<String> {
     let mut limits = Vec::new();
     let (wall, probes) = (profile.sum(SampleType::WALL), profile.sum(SampleType::PROBES));
     let cost = profile.probe_cost;
-    if probes > 0 && percent(probes, wall) >= 0.1 {
-        let share = percent(probes, wall);
-        limits.push(if share < MUCH_OVERHEAD {
-            format!(
-                "measuring overhead was {share:.1} % of thread time ({}) and is subtracted; times in rows marked ~ are unreliable",
-                overhead_of_calls(profile)
-            )
-        } else {
-            let (overhead, proposal) = (overhead_of_calls(profile), proposal(profile));
-            format!("measuring overhead was {share:.0} % of thread time ({overhead}): times are rough{proposal}")
-        });
+    let share = percent(probes, wall);
+    if (0.1..MUCH_OVERHEAD).contains(&share) {
+        limits.push(format!(
+            "measuring overhead was {share:.1} % of thread time ({}) and is subtracted; times in rows marked ~ are unreliable",
+            overhead_of_calls(profile)
+        ));
     }
     if profile.is_raw() && cost.inside > 0.0 && profile.mode != Mode::Count {
         limits.push("times include the measuring overhead".into());

@@ -7,6 +7,7 @@ use names::Visible;
 use profile::{
     CallTree, Profile, SampleType,
     compare::{Comparison, PathChange},
+    counted,
     model::Node,
     rows::{Row, SortBy},
 };
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     compare::{how, mixed},
-    limits::limits,
+    limits::{attention, clock, notes},
 };
 
 /// All data that the script gets.
@@ -32,8 +33,12 @@ pub(crate) struct Data {
     pid: u32,
     end: String,
     mode: String,
+    /// The clock that timed calls; `None` if no probes did.
+    clock: Option<String>,
     ticks_per_second: u64,
     cpu_ms: Option<f64>,
+    /// A sentence on times that are rough, then commands; empty if they are not.
+    attention: Vec<String>,
     /// Notes on the limits of the numbers.
     notes: Vec<String>,
     functions: Tables,
@@ -97,9 +102,6 @@ struct Methods {
     max: Vec<Option<f64>>,
     average: Vec<f64>,
     awaiting: Vec<Option<f64>>,
-    /// The possible error of the running time, in it alone and with its callees; `None` if the time is not known.
-    self_error: Vec<Option<f64>>,
-    total_error: Vec<Option<f64>>,
     /// Remarks shown beside the method.
     remarks: Vec<Vec<String>>,
 }
@@ -118,7 +120,7 @@ impl Data {
         };
         let mut spans = vec![span("", profile)];
         spans.extend(phases.iter().map(|(name, phase)| span(name, phase)));
-        let mut notes = limits(profile);
+        let mut notes = notes(profile);
         notes.extend(filter.map(|filter| format!("only {}, what leads there, and what is called there", filter.text)));
         notes.extend(profile.damage.as_ref().map(|damage| format!("the file is damaged: {damage}")));
         notes.iter_mut().for_each(|note| *note = Visible(&*note).to_string());
@@ -128,8 +130,10 @@ impl Data {
             pid: profile.pid,
             end: profile.end.to_string(),
             mode: format!("{:?}", profile.mode).to_lowercase(),
+            clock: clock(profile),
             ticks_per_second: profile.ticks_per_second,
             cpu_ms: profile.cpu_ns.map(|cpu| cpu as f64 / 1e6),
+            attention: attention(profile),
             notes,
             functions: functions.tables(),
             spans,
@@ -158,8 +162,10 @@ impl Data {
             pid: 0,
             end: String::new(),
             mode: String::new(),
+            clock: None,
             ticks_per_second: 1_000_000_000,
             cpu_ms: None,
+            attention: Vec::new(),
             notes: [how(comparison)].into_iter().chain(mixed(comparison)).collect(),
             functions: functions.tables(),
             spans: vec![span],
@@ -199,15 +205,16 @@ impl Tree {
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
         let [calls, exceptions, cpu] = [SampleType::CALLS, SampleType::EXCEPTIONS, SampleType::CPU].map(flat);
-        let bytes = flat(SampleType::ALLOCATED);
+        let [bytes, counted, error] = [SampleType::ALLOCATED, SampleType::COUNTED, SampleType::UNCERTAINTY].map(flat);
         let running = |index| at(wall, index).saturating_sub(at(waiting, index)).saturating_sub(at(probes, index));
         let is_wanted = |index: usize| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted.get(index) == Some(&true));
         let has = |index| is_wanted(index) && tree.values.iter().any(|values| at(values, index) != 0);
         let amounts = |index| {
-            [at(calls, index), running(index), at(waiting, index), at(exceptions, index), at(cpu, index), at(bytes, index)]
-                .map(|value| Amount(value as f64))
+            let values = [calls, counted, error, waiting, exceptions, cpu, bytes].map(|values| at(values, index));
+            let [calls, counted, error, waiting, exceptions, cpu, bytes] = values;
+            [calls, counted, running(index), error, waiting, exceptions, cpu, bytes].map(|value| Amount(value as f64))
         };
-        let names = ["calls", "self", "waiting", "exceptions", "cpu", "bytes"];
+        let names = ["calls", "counted", "self", "error", "waiting", "exceptions", "cpu", "bytes"];
         let mut columns = Self::preorder(tree, &tree.thread_names(), names, has, amounts);
         columns.function.iter_mut().for_each(|function| *function = places.get(*function).copied().unwrap_or_default());
         columns
@@ -273,8 +280,6 @@ impl Methods {
             max: times(|row| row.max_ms),
             average: rows.iter().map(|row| rounded(row.average_ms)).collect(),
             awaiting: times(|row| row.awaiting_ms),
-            self_error: times(|row| (!row.is_counted()).then_some(row.self_uncertainty_ms)),
-            total_error: times(|row| Some(row.total_uncertainty_ms)),
             remarks: rows.iter().map(remarks).collect(),
         }
     }
@@ -286,13 +291,15 @@ fn rounded(milliseconds: f64) -> f64 {
 }
 
 fn remarks(row: &Row<'_>) -> Vec<String> {
+    let partly_counted = format!("{} of {} counted only", row.counted, counted(row.calls, "call"));
     let mut remarks = Vec::new();
     let mut say = |is_so: bool, text: &str| remarks.extend(is_so.then(|| text.to_owned()));
     say(row.waits, "waits");
     say(row.is_async, "async");
     say(row.open > 0, "still running");
     say(row.pending.is_some_and(|pending| pending > 0), "not complete");
-    say(row.counted > 0, "counted; its time is in its callers");
+    say(row.is_counted(), "counted; its time is in its callers");
+    say(row.counted > 0 && !row.is_counted(), &partly_counted);
     say(row.mostly_probe, "~ mostly measuring overhead");
     remarks.extend(row.exception_type.map(|kind| format!("exceptions: {}", Visible(kind))));
     remarks

@@ -40,6 +40,19 @@ pub(super) fn rough(value: f64, uncertainty: f64, decimals: usize) -> String {
     format!("<{:.decimals$}", (uncertainty * unit).ceil() / unit)
 }
 
+/// The cell of a value that is part of another row's.
+pub(super) const UNKNOWN: &str = "-";
+
+/// Returns a running time and its share in percent, both as [`rough`] does. Of calls that are only counted, a time is known if it is
+/// that of callees. All times are in milliseconds.
+pub(super) fn rough_time(time: f64, uncertainty: f64, is_counted: bool, percent: f64, whole: f64) -> [String; 2] {
+    if is_counted && time == 0.0 {
+        return [UNKNOWN; 2].map(str::to_owned);
+    }
+    let uncertainty_percent = if whole > 0.0 { (uncertainty * 100.0 / whole).min(100.0) } else { 0.0 };
+    [rough(time, uncertainty, 3), rough(percent, uncertainty_percent, 2)]
+}
+
 /// Returns a time in a suitable unit: `28 ns`, `1.25 us`, `13.8 ms`, `2.10 s`.
 pub(super) fn short_time(milliseconds: f64) -> String {
     let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];

@@ -8,7 +8,7 @@ use profile::{
     rows::{Row, SortBy},
 };
 
-use super::bar::{rough, short_time, size};
+use super::bar::{UNKNOWN, rough, short_time, size};
 
 /// The content of a cell.
 enum Cell {
@@ -64,9 +64,9 @@ columns! {
     /// Running time in the method alone, in percent of the profile's.
     SelfPercent = "self%", "self %", 6, |row| own(row, percent(row.self_percent, row.self_uncertainty_ms, row));
     /// Running time with callees.
-    Total = "total", "total ms", 10, |row| Cell::Rough(row.total_ms, row.total_uncertainty_ms);
+    Total = "total", "total ms", 10, |row| with_callees(row, Cell::Rough(row.total_ms, row.total_uncertainty_ms));
     /// Running time with callees, in percent of the profile's.
-    TotalPercent = "total%", "total%", 6, |row| percent(row.total_percent, row.total_uncertainty_ms, row);
+    TotalPercent = "total%", "total%", 6, |row| with_callees(row, percent(row.total_percent, row.total_uncertainty_ms, row));
     /// Waiting time with callees.
     Waiting = "waiting", "waiting ms", 10, |row| Cell::Time(row.waiting_ms);
     /// Running and waiting time per call.
@@ -108,6 +108,11 @@ columns! {
 /// The time of a method alone is not known if its calls are only counted.
 fn own(row: &Row<'_>, time: Cell) -> Cell {
     if row.is_counted() { Cell::Unknown } else { time }
+}
+
+/// The time of a method whose calls are only counted is that of its callees, if they have any.
+fn with_callees(row: &Row<'_>, time: Cell) -> Cell {
+    if row.is_counted() && row.total_ms == 0.0 { Cell::Unknown } else { time }
 }
 
 /// A share of the running time, whose possible error is given in milliseconds.
@@ -162,7 +167,7 @@ impl Column {
             Cell::Short(time) => write!(text, "{:>width$}", short_time(time)),
             Cell::Percent(percent, uncertainty) => write!(text, "{:>width$}", rough(percent, uncertainty, 2)),
             Cell::Size(bytes) => write!(text, "{:>width$}", size(bytes)),
-            Cell::Unknown => write!(text, "{:>width$}", "-"),
+            Cell::Unknown => write!(text, "{UNKNOWN:>width$}"),
             Cell::None => write!(text, "{:>width$}", ""),
         };
     }

@@ -6,7 +6,7 @@ use names::Visible;
 use profile::{End, Profile, SampleType, counted, coverage::totals, model::Mode};
 
 use super::bar::size;
-use crate::limits::limits;
+use crate::limits::{attention, clock, notes};
 
 /// Returns the summary of the run, its losses, and the limits of its numbers.
 pub fn head(profile: &Profile) -> String {
@@ -23,6 +23,9 @@ pub fn head(profile: &Profile) -> String {
     };
     let process = if profile.processes > 1 { counted(profile.processes, "process") } else { format!("process {pid}") };
     let mut text = format!("{program} ({process}) on {runtime}: {milliseconds:.1} ms{threads}, {end}{paused}\n");
+    for (index, line) in attention(profile).iter().enumerate() {
+        let _ = writeln!(text, "{}{line}", if index == 0 { "ATTENTION: " } else { "  " });
+    }
     if profile.mode != Mode::Count && has_calls {
         let time = |sample_type| profile.milliseconds(profile.sum(sample_type));
         let (running, waiting) = (profile.milliseconds(profile.running()), time(SampleType::WAITING));
@@ -32,6 +35,9 @@ pub fn head(profile: &Profile) -> String {
         }
         if let Some(cpu) = profile.cpu_ns {
             let _ = write!(text, "; {:.1} ms of CPU time", cpu as f64 / 1e6);
+        }
+        if let Some(clock) = clock(profile) {
+            let _ = write!(text, "; clock: {clock}");
         }
         text.push('\n');
     }
@@ -63,8 +69,8 @@ pub fn head(profile: &Profile) -> String {
         let bad = counted(profile.bad_tokens(), "probe");
         let _ = writeln!(text, "warning ILI0022: {bad} ignored, whose calls were not open on their thread; please report this");
     }
-    for limit in limits(profile) {
-        let _ = writeln!(text, "note: {limit}");
+    for note in notes(profile) {
+        let _ = writeln!(text, "note: {note}");
     }
     text
 }

@@ -3,9 +3,10 @@
 use std::fmt::{Display, Write};
 
 use names::Visible;
+use profile::Profile;
 
 use super::{
-    bar::{Bar, size},
+    bar::{Bar, rough_time, size},
     options::TextOptions,
 };
 use crate::views::{EdgeRow, GroupRow, Relation, ThreadRow};
@@ -42,23 +43,25 @@ impl Bytes {
 }
 
 /// Writes the running, waiting and CPU time of threads.
-pub(super) fn threads(rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
-    let head = Bar::head(options.bars);
+pub(super) fn threads(profile: &Profile, rows: &[ThreadRow], options: &TextOptions, text: &mut String) {
+    let (head, all) = (Bar::head(options.bars), profile.milliseconds(profile.running()));
     let calls = Calls::new(rows.iter().map(|row| row.calls), 12);
     let _ = write!(text, "{:>12} {:>7} {:>12} {:>12}", "running ms", "%", "waiting ms", "CPU ms");
     let bytes = Bytes { are_counted: rows.iter().any(|row| row.bytes.is_some()) };
     let _ = writeln!(text, "{}{}{head}  thread", calls.cell("calls"), bytes.head("bytes"));
     for row in rows {
         let cpu = row.cpu_ms.map(|cpu| format!("{cpu:.3}")).unwrap_or_default();
-        let (running, percent, waiting) = (row.running_ms, row.running_percent, row.waiting_ms);
-        let _ = write!(text, "{running:>12.3} {percent:>7.2} {waiting:>12.3} {cpu:>12}{}", calls.cell(row.calls));
-        let _ = writeln!(text, "{}{}  {}", bytes.cell(row.bytes), Bar(options.bars, percent), Visible(&row.name));
+        let [running, percent] = rough_time(row.running_ms, row.running_uncertainty_ms, false, row.running_percent, all);
+        let _ = write!(text, "{running:>12} {percent:>7} {:>12.3} {cpu:>12}{}", row.waiting_ms, calls.cell(row.calls));
+        let bar = Bar(options.bars, row.running_percent);
+        let _ = writeln!(text, "{}{bar}  {}", bytes.cell(row.bytes), Visible(&row.name));
     }
 }
 
 /// Writes the times of groups of methods.
-pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOptions, text: &mut String) {
+pub(super) fn groups(profile: &Profile, rows: &[GroupRow], are_assemblies: bool, options: &TextOptions, text: &mut String) {
     let (head, noun) = (Bar::head(options.bars), if are_assemblies { "assembly" } else { "group" });
+    let running = profile.milliseconds(profile.running());
     let calls = Calls::new(rows.iter().map(|row| row.calls), 10);
     let _ = write!(text, "{:>8}{} {:>10} {:>6} ", "methods", calls.cell("calls"), "self ms", "self %");
     let _ = write!(text, "{:>10} {:>6} ", "total ms", "total%");
@@ -66,16 +69,22 @@ pub(super) fn groups(rows: &[GroupRow], are_assemblies: bool, options: &TextOpti
     let (own, all) = (bytes.head("self bytes"), bytes.head("all bytes"));
     let _ = writeln!(text, "{:>10}{own}{all}{head}  {noun}", "waiting ms");
     for row in rows {
-        let (own, total) = (row.self_ms, row.total_ms);
-        let _ = write!(text, "{:>8}{} {own:>10.3} {:>6.2} ", row.methods, calls.cell(row.calls), row.self_percent);
-        let _ = write!(text, "{total:>10.3} {:>6.2} {:>10.3}", row.total_percent, row.waiting_ms);
+        let _ = write!(text, "{:>8}{}", row.methods, calls.cell(row.calls));
+        for (time, uncertainty, percent) in [
+            (row.self_ms, row.self_uncertainty_ms, row.self_percent),
+            (row.total_ms, row.total_uncertainty_ms, row.total_percent),
+        ] {
+            let [time, percent] = rough_time(time, uncertainty, row.is_counted(), percent, running);
+            let _ = write!(text, " {time:>10} {percent:>6}");
+        }
+        let _ = write!(text, " {:>10.3}", row.waiting_ms);
         let (own, all) = (bytes.cell(row.self_bytes), bytes.cell(row.total_bytes));
         let _ = writeln!(text, "{own}{all}{}  {}", Bar(options.bars, row.self_percent), Visible(&row.name));
     }
 }
 
-/// Writes the callers or the callees of a method.
-pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String) {
+/// Writes the callers or the callees of a method with this running time.
+pub(super) fn edges(rows: &[EdgeRow<'_>], method_ms: f64, relation: Relation, text: &mut String) {
     let noun = match relation {
         Relation::Caller => "called by",
         Relation::Callee => "calls",
@@ -85,8 +94,8 @@ pub(super) fn edges(rows: &[EdgeRow<'_>], relation: Relation, text: &mut String)
     let bytes = Bytes { are_counted: rows.iter().any(|row| row.total_bytes.is_some()) };
     let _ = writeln!(text, "{}{}  {noun}", calls.cell("calls"), bytes.head("all bytes"));
     for row in rows {
-        let (percent, total) = (row.total_percent, row.total_ms);
-        let _ = write!(text, "{percent:>7.2} {total:>12.3} {:>12.3}{}", row.waiting_ms, calls.cell(row.calls));
+        let [total, percent] = rough_time(row.total_ms, row.total_uncertainty_ms, row.is_counted(), row.total_percent, method_ms);
+        let _ = write!(text, "{percent:>7} {total:>12} {:>12.3}{}", row.waiting_ms, calls.cell(row.calls));
         let _ = writeln!(text, "{}  {}", bytes.cell(row.total_bytes), Visible(row.name));
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use names::Visible;
-use profile::{Profile, SampleType};
+use profile::{Profile, SampleType, counted};
 
 use super::{
-    bar::{Bar, short_time, size},
+    bar::{Bar, rough_time, short_time, size},
     options::TextOptions,
 };
 use crate::views::PathRow;
@@ -18,6 +18,7 @@ const INDENTED_LEVELS: usize = 40;
 pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptions, text: &mut String) {
     let (has_waiting, has_calls) = (profile.sum(SampleType::WAITING) > 0, profile.mode.has_calls());
     let has_bytes = profile.has(SampleType::ALLOCATED);
+    let running = profile.milliseconds(profile.running());
     let head = |text: &mut String| {
         let _ = write!(text, "{:>7} {:>12} {:>12}", "total %", "total ms", "self ms");
         if has_waiting {
@@ -42,7 +43,10 @@ pub(super) fn write(profile: &Profile, rows: &[PathRow<'_>], options: &TextOptio
             let _ = writeln!(text, "{}:", Visible(of_row.map(profile::CallTree::thread_names).unwrap_or_default()));
             head(text);
         }
-        let _ = write!(text, "{:>7.2} {:>12.3} {:>12.3}", row.total_percent, row.total_ms, row.self_ms);
+        let is_counted = row.is_counted();
+        let [total, percent] = rough_time(row.total_ms, row.total_uncertainty_ms, is_counted, row.total_percent, running);
+        let [own, _] = rough_time(row.self_ms, row.self_uncertainty_ms, is_counted, row.self_percent, running);
+        let _ = write!(text, "{percent:>7} {total:>12} {own:>12}");
         if has_waiting {
             let _ = write!(text, " {:>12.3}", row.waiting_ms);
         }
@@ -71,8 +75,10 @@ fn remarks(row: &PathRow<'_>) -> String {
     if row.overflow {
         text.push_str("  [callers not recorded]");
     }
-    if row.counted {
+    if row.is_counted() {
         text.push_str("  [counted]");
+    } else if row.counted > 0 {
+        let _ = write!(text, "  [{} of {} counted only]", row.counted, counted(row.calls as u64, "call"));
     }
     text
 }

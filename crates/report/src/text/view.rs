@@ -38,15 +38,15 @@ impl View<'_> {
                         let (own, behind) = rest.split_at(count);
                         rest = behind;
                         text.push('\n');
-                        lists::edges(own, relation, &mut text);
+                        lists::edges(own, row.total_ms, relation, &mut text);
                     }
                     text.push('\n');
                 }
                 text.pop();
             }
-            Self::Threads(rows) => lists::threads(rows, options, &mut text),
+            Self::Threads(rows) => lists::threads(profile, rows, options, &mut text),
             Self::Groups(rows) | Self::Assemblies(rows) => {
-                lists::groups(rows, matches!(self, Self::Assemblies(_)), options, &mut text);
+                lists::groups(profile, rows, matches!(self, Self::Assemblies(_)), options, &mut text);
             }
             Self::Files(rows) => lines::files(rows, profile, options, &mut text),
             Self::Uncovered(rows) => lines::uncovered(rows, &mut text),

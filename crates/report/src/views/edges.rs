@@ -38,8 +38,12 @@ pub struct EdgeRow<'n> {
     pub site: Site<'n>,
     /// The number of calls between the two.
     pub calls: i64,
+    /// The number of those that were counted, but not timed: their time is part of the caller's.
+    pub counted: i64,
     /// Running time in the called method and its callees.
     pub total_ms: f64,
+    /// Possible error of `total_ms`.
+    pub total_uncertainty_ms: f64,
     /// `total_ms` in percent of the selected method's total.
     pub total_percent: f64,
     /// Waiting time in the called method and its callees.
@@ -48,11 +52,20 @@ pub struct EdgeRow<'n> {
     pub total_bytes: Option<u64>,
 }
 
+impl EdgeRow<'_> {
+    /// Returns whether none of these calls was timed.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
+}
+
 /// The sums of an edge.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     calls: i64,
+    counted: i64,
     running: i64,
+    uncertainty: i64,
     waiting: i64,
     bytes: i64,
     /// The number of open calls of this edge on the current path. The time of the outermost one includes those nested in it.
@@ -102,9 +115,10 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
     functions.iter().for_each(|function| is_asked.get_mut(*function).into_iter().for_each(|is_asked| *is_asked = true));
     let mut edges = Edges { of_functions: vec![Sums::default(); nobody], between: HashMap::default() };
     for tree in &profile.trees {
-        let [wall, waiting, probes, bytes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES, SampleType::ALLOCATED]
-            .map(|what| profile.cumulative(tree, what));
-        let calls = profile.flat(tree, SampleType::CALLS);
+        let [wall, waiting, probes] =
+            [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(|what| profile.cumulative(tree, what));
+        let [uncertainty, bytes] = [SampleType::UNCERTAINTY, SampleType::ALLOCATED].map(|what| profile.cumulative(tree, what));
+        let [calls, counted] = [SampleType::CALLS, SampleType::COUNTED].map(|what| profile.flat(tree, what));
         let at = |values: &[i64], index: usize| values.get(index).copied().unwrap_or_default();
         tree.walk(|index, is_entered| {
             let Some(node) = tree.nodes.get(index) else { return };
@@ -113,8 +127,9 @@ fn sum_edges(profile: &Profile, functions: &[usize]) -> Edges {
             let own = edges.of_functions.get_mut(node.function).filter(|_| is_callee);
             let between = (is_callee || is_caller).then(|| edges.between.entry((caller, node.function)).or_default());
             let time = running(at(&wall, index), at(&waiting, index), at(&probes, index));
+            let of_outermost = [time, at(&uncertainty, index), at(&waiting, index), at(&bytes, index)];
             for sums in [own, between].into_iter().flatten() {
-                sums.step(is_entered, at(calls, index), [time, at(&waiting, index), at(&bytes, index)]);
+                sums.step(is_entered, [at(calls, index), at(counted, index)], of_outermost);
             }
         });
     }
@@ -138,7 +153,9 @@ fn edge<'n>(
         name: names.get(other).map_or("(not measured)", String::as_str),
         site: site(profile, function),
         calls: sums.calls,
+        counted: sums.counted,
         total_ms: profile.milliseconds(sums.running.max(0)),
+        total_uncertainty_ms: profile.milliseconds(sums.uncertainty),
         total_percent: percent(sums.running.max(0), of),
         waiting_ms: profile.milliseconds(sums.waiting),
         total_bytes: profile.has(SampleType::ALLOCATED).then(|| sums.bytes.max(0) as u64),
@@ -146,14 +163,16 @@ fn edge<'n>(
 }
 
 impl Sums {
-    fn step(&mut self, is_entered: bool, calls: i64, [running, waiting, bytes]: [i64; 3]) {
+    fn step(&mut self, is_entered: bool, [calls, counted]: [i64; 2], [running, uncertainty, waiting, bytes]: [i64; 4]) {
         if !is_entered {
             self.open -= 1;
             return;
         }
         self.calls = self.calls.saturating_add(calls);
+        self.counted = self.counted.saturating_add(counted);
         if self.open == 0 {
             self.running = self.running.saturating_add(running);
+            self.uncertainty = self.uncertainty.saturating_add(uncertainty);
             self.waiting = self.waiting.saturating_add(waiting);
             self.bytes = self.bytes.saturating_add(bytes);
         }

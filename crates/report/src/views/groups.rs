@@ -22,7 +22,7 @@ pub enum GroupBy {
 }
 
 /// A group of methods. Times are in milliseconds, and have the meaning of those in [`Row`](profile::rows::Row).
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupRow {
     /// The name of the type, namespace or assembly.
@@ -31,10 +31,16 @@ pub struct GroupRow {
     pub methods: u64,
     /// Number of times that these were entered.
     pub calls: i64,
+    /// Number of calls that were counted, but not timed: their time is part of their callers'.
+    pub counted: i64,
     /// Running time in these methods alone.
     pub self_ms: f64,
+    /// Possible error of `self_ms`.
+    pub self_uncertainty_ms: f64,
     /// Running time in these methods and all their callees.
     pub total_ms: f64,
+    /// Possible error of `total_ms`.
+    pub total_uncertainty_ms: f64,
     /// `self_ms` in percent of the profile's running time.
     pub self_percent: f64,
     /// `total_ms` in percent of the profile's running time.
@@ -55,6 +61,13 @@ pub struct GroupRow {
     pub path: Option<String>,
 }
 
+impl GroupRow {
+    /// Returns whether none of its methods' own time is known, as all of it is part of their callers'.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
+}
+
 /// Returns groups of methods. Averages are over all calls. Metrics of single calls (p95, max) sort groups by self time.
 /// `is_kept` selects functions.
 pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usize) -> bool) -> Vec<GroupRow> {
@@ -70,14 +83,15 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
             Some(*numbers.entry(name).or_insert_with_key(|name| {
                 let module = profile.module_of(function);
                 let path = module.map(|module| module.path.clone()).filter(|path| by == GroupBy::Assembly && !path.is_empty());
-                rows.push(GroupRow::new(name, path));
+                rows.push(GroupRow { name: name.clone(), path, ..GroupRow::default() });
                 rows.len() - 1
             }))
         })
         .collect();
     let flat = |what| profile.flat_by_function(what);
-    let (calls, exceptions, cpu, samples) = (flat(S::CALLS), flat(S::EXCEPTIONS), flat(S::CPU), flat(S::SAMPLES));
-    let (wall, waiting, probes) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES));
+    let (calls, counted, exceptions) = (flat(S::CALLS), flat(S::COUNTED), flat(S::EXCEPTIONS));
+    let (cpu, samples) = (flat(S::CPU), flat(S::SAMPLES));
+    let (wall, waiting, probes, uncertainty) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES), flat(S::UNCERTAINTY));
     let (bytes, counts_bytes) = (flat(S::ALLOCATED), profile.has(S::ALLOCATED));
     let (mut own, is_sampled) = (vec![0_i64; rows.len()], profile.is_sampled());
     for (function, group) in group_of.iter().enumerate() {
@@ -85,6 +99,7 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
         let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
         row.methods += u64::from(at(&calls) > 0 || at(&samples) > 0);
         row.calls = row.calls.saturating_add(at(&calls));
+        row.counted = row.counted.saturating_add(at(&counted));
         row.exceptions = row.exceptions.saturating_add(at(&exceptions));
         if is_sampled {
             *row.cpu_ms.get_or_insert_default() += at(&cpu) as f64 / 1e6;
@@ -93,14 +108,17 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
             let sum = row.self_bytes.get_or_insert_default();
             *sum = sum.saturating_add(at(&bytes).max(0) as u64);
         }
+        row.self_uncertainty_ms += profile.milliseconds(at(&uncertainty));
         own[group] = own[group].saturating_add(running(at(&wall), at(&waiting), at(&probes)));
     }
-    let totals = profile.cumulatives_by([S::WALL, S::WAITING, S::PROBES, S::ALLOCATED], &group_of, rows.len());
+    let totals = profile.cumulatives_by([S::WALL, S::WAITING, S::PROBES, S::UNCERTAINTY, S::ALLOCATED], &group_of, rows.len());
     let all = profile.running();
     for (group, row) in rows.iter_mut().enumerate() {
-        let [wall, waiting, probes, bytes] = totals.each_ref().map(|sums| sums.get(group).copied().unwrap_or_default());
+        let [wall, waiting, probes, uncertainty, bytes] =
+            totals.each_ref().map(|sums| sums.get(group).copied().unwrap_or_default());
         let (own, total) = (own[group].max(0), running(wall, waiting, probes).max(0));
         (row.self_ms, row.total_ms) = (profile.milliseconds(own), profile.milliseconds(total));
+        row.total_uncertainty_ms = profile.milliseconds(uncertainty);
         (row.self_percent, row.total_percent) = (percent(own, all), percent(total, all));
         row.waiting_ms = profile.milliseconds(waiting);
         row.total_bytes = counts_bytes.then_some(bytes.max(0) as u64);
@@ -125,27 +143,6 @@ fn group_name(profile: &Profile, function: &Function, by: GroupBy) -> String {
             Some(namespace) => namespace.into(),
         },
         GroupBy::Assembly => module.map_or_else(|| "(not known)".into(), |module| module.assembly.clone()),
-    }
-}
-
-impl GroupRow {
-    fn new(name: &str, path: Option<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            methods: 0,
-            calls: 0,
-            self_ms: 0.0,
-            total_ms: 0.0,
-            self_percent: 0.0,
-            total_percent: 0.0,
-            waiting_ms: 0.0,
-            average_ms: 0.0,
-            exceptions: 0,
-            cpu_ms: None,
-            self_bytes: None,
-            total_bytes: None,
-            path,
-        }
     }
 }
 

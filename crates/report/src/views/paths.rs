@@ -35,8 +35,12 @@ pub struct PathRow<'n> {
     pub open: i64,
     /// Running time in the method alone.
     pub self_ms: f64,
+    /// Possible error of `self_ms`.
+    pub self_uncertainty_ms: f64,
     /// Running time in the method and its callees.
     pub total_ms: f64,
+    /// Possible error of `total_ms`.
+    pub total_uncertainty_ms: f64,
     /// `self_ms` in percent of the profile's running time.
     pub self_percent: f64,
     /// `total_ms` in percent of the profile's running time.
@@ -65,8 +69,15 @@ pub struct PathRow<'n> {
     pub waits: bool,
     /// Whether it stands for all calls of its method beyond the limit of nodes.
     pub overflow: bool,
-    /// Whether its calls are only counted: their time is part of the caller's.
-    pub counted: bool,
+    /// Number of calls that were counted, but not timed: their time is part of the caller's.
+    pub counted: i64,
+}
+
+impl PathRow<'_> {
+    /// Returns whether none of its own time is known, as all of it is part of its caller's.
+    pub fn is_counted(&self) -> bool {
+        self.counted > 0 && self.counted >= self.calls
+    }
 }
 
 impl Ranked for PathRow<'_> {
@@ -95,8 +106,10 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
     let [wall, waiting, probes] = [S::WALL, S::WAITING, S::PROBES].map(|what| profile.flat(tree, what));
     let [all, all_waiting, all_probes] = [S::WALL, S::WAITING, S::PROBES].map(|what| profile.cumulative(tree, what));
     let [calls, open, exceptions] = [S::CALLS, S::OPEN, S::EXCEPTIONS].map(|what| profile.flat(tree, what));
+    let counted = profile.flat(tree, S::COUNTED);
     let [cpu, samples] = [S::CPU, S::SAMPLES].map(|what| profile.flat(tree, what));
     let [latency, completed, steps] = [S::LATENCY, S::COMPLETED, S::STEPS].map(|what| profile.flat(tree, what));
+    let (uncertainty, all_uncertainty) = (profile.flat(tree, S::UNCERTAINTY), profile.cumulative(tree, S::UNCERTAINTY));
     let (bytes, all_bytes) = (profile.flat(tree, S::ALLOCATED), profile.cumulative(tree, S::ALLOCATED));
     let counted_bytes = |values: &[i64], id: usize| values.get(id).map(|bytes| (*bytes).max(0) as u64);
     let all_running = profile.running();
@@ -121,7 +134,9 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
             calls,
             open: at(open, id),
             self_ms: profile.milliseconds(own),
+            self_uncertainty_ms: profile.milliseconds(at(uncertainty, id)),
             total_ms: profile.milliseconds(total),
+            total_uncertainty_ms: profile.milliseconds(at(&all_uncertainty, id)),
             self_percent: percent(own, all_running),
             total_percent: percent(total, all_running),
             self_waiting_ms: profile.milliseconds(at(waiting, id)),
@@ -136,7 +151,7 @@ pub fn paths<'n>(profile: &'n Profile, tree: &CallTree, names: &'n [String]) -> 
             awaiting_ms: is_timed.then(|| profile.milliseconds(latency.saturating_sub(at(steps, id)).max(0))),
             waits: function.is_some_and(|function| function.method_id.waits()),
             overflow: notes.is_overflow,
-            counted: notes.is_counted,
+            counted: at(counted, id),
         });
     }
     rows

@@ -20,6 +20,8 @@ pub struct ThreadRow {
     pub threads: u64,
     /// Its running time.
     pub running_ms: f64,
+    /// Possible error of `running_ms`.
+    pub running_uncertainty_ms: f64,
     /// Its running time in percent of all threads' running time.
     pub running_percent: f64,
     /// Its waiting time.
@@ -59,6 +61,7 @@ fn thread_row(profile: &Profile, tree: &CallTree, kept: &[bool], all: i64) -> (i
         name: tree.thread_names(),
         threads: tree.threads,
         running_ms: profile.milliseconds(running),
+        running_uncertainty_ms: profile.milliseconds(sum(SampleType::UNCERTAINTY)),
         running_percent: percent(running, all),
         waiting_ms: profile.milliseconds(waiting),
         cpu_ms: tree.cpu_ns.map(|cpu| cpu as f64 / 1e6),
