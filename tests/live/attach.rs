@@ -514,7 +514,8 @@ fn waits_and_the_compiler_are_told_apart() {
             let waited = profile.milliseconds(profile.sum(SampleType::WAITING));
             assert!(if sleeps.is_some() { waited >= 49.0 } else { waited == 0.0 }, "{context}: {waited} ms");
             let has_callees = |node: &Node| profile.functions[node.function].raw_name().as_deref() == Some(SLEEP);
-            let is_below_a_wait = |tree: &CallTree, node: &Node| node.caller.is_some_and(|caller| has_callees(&tree.nodes[caller]));
+            let is_below_a_wait =
+                |tree: &CallTree, node: &Node| node.caller.is_some_and(|caller| has_callees(&tree.nodes[caller]));
             let below = profile.trees.iter().flat_map(|tree| tree.nodes.iter().map(move |node| is_below_a_wait(tree, node)));
             assert_eq!(below.filter(|below| *below).count(), 0, "{context}: the exception has ended the call that waited");
             let file = fs::read_dir(work.folder.join(name)).expect("it is there").flatten().next().expect("a profile").path();

@@ -252,12 +252,7 @@ impl Opts {
     }
 
     /// Weaves a folder for a program in it. Gives the messages on it, which were printed.
-    fn weave_into(
-        &self,
-        weaving: &Weaving,
-        to: Destination,
-        (folder, program): (&Path, &Path),
-    ) -> ::instrument::Result<Said> {
+    fn weave_into(&self, weaving: &Weaving, to: Destination, (folder, program): (&Path, &Path)) -> ::instrument::Result<Said> {
         let program = folder.join(program);
         let request = Request { inputs: vec![folder.to_owned()], destination: to, pdb: None, copies: None, dry_run: false };
         let mut jobs = request.jobs()?;

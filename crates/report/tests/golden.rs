@@ -104,7 +104,9 @@ fn tokens_that_were_passed_over_are_said() {
     bytes[tree + tree_layout::BAD_TOKENS_AT] = 2;
     let new = read(&bytes);
     assert_eq!(new.bad_tokens(), 2);
-    assert!(head(&new).contains("warning ILI0022: 2 probes ignored, whose calls were not open on their thread; please report this\n"));
+    assert!(
+        head(&new).contains("warning ILI0022: 2 probes ignored, whose calls were not open on their thread; please report this\n")
+    );
 }
 
 #[test]

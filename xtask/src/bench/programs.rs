@@ -92,7 +92,8 @@ pub(super) fn build_tracker(toolchain: &Toolchain, folder: &Path, tracker: &Path
     let _ = fs::remove_dir_all(folder);
     let mono = toolchain.get("ILINST_MONO_LIB")?.join(REFERENCES);
     let mut references: Vec<PathBuf> = ["mscorlib", "System", "System.Core"].map(|name| mono.join(format!("{name}.dll"))).into();
-    compile(toolchain, "tracker/Cost.cs", &references, &unwoven.join("Cost.exe"))?;
+    // Lines are counted by the PDB.
+    compile_with(toolchain, "tracker/Cost.cs", &references, &unwoven.join("Cost.exe"), &["-debug:portable"])?;
     let classic = folder.join("ProfileInfoTracker.dll");
     compile_with(toolchain, "../samples/hooks/ProfileInfoTracker.cs", &references, &classic, &["-target:library"])?;
     references.push(tracker.to_owned());

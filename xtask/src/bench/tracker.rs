@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(super) const NAME: &str = "tracker";
-const RUNTIMES: [&str; 2] = [".NET 8", "Mono"];
+const RUNTIMES: [&str; 3] = [".NET 8", ".NET 10", "Mono"];
 const THREADS: [usize; 2] = [1, 2];
 const DEFAULT: &str = "default";
 /// `--exact`
@@ -32,13 +32,14 @@ const MODES: [(&str, &[(&str, &str)]); 7] = [
     ("count", &[("ILINST_MODE", "count")]),
     ("trace", &[("ILINST_MODE", "trace")]),
 ];
-/// Other targets of probes: names, options, and the number of runtimes to run on.
-const WOVEN: [(&str, &[&str], usize); 5] = [
-    ("classic", &["--preset=classic=ProfileInfoTracker.dll"], 2),
-    ("coverage", &["--preset=coverage"], 2),
-    ("activity", &["--preset=activity"], 1),
-    ("capture calls", &["--capture=calls"], 2),
-    ("capture args,return", &["--capture=args,return"], 2),
+/// Other targets of probes: names, options, and the number of runtimes to run on, the first ones.
+const WOVEN: [(&str, &[&str], usize); 6] = [
+    ("lines alone", &["--lines-only"], 3),
+    ("classic", &["--preset=classic=ProfileInfoTracker.dll"], 3),
+    ("coverage", &["--preset=coverage"], 3),
+    ("activity", &["--preset=activity"], 2),
+    ("capture calls", &["--capture=calls"], 3),
+    ("capture args,return", &["--capture=args,return"], 3),
 ];
 /// The variants of `ilinst run --live` on .NET 8.
 const LIVE: [Live; 6] = [
@@ -65,8 +66,8 @@ const FAN_OUT: [&str; 8] = ["1", "4", "16", "64", "256", "2000", "20000", "10000
 const MAX_OVER_CLOCK: [(&str, f64); 2] = [("exact, stopwatch", 8.0), ("trace", 12.0)];
 const MAX_NS: [(&str, f64); 3] = [("exact", 36.0), ("sampled", 9.0), ("count", 3.0)];
 const MAX_FAN_OUT_TIMES: f64 = 1.3;
-const MAX_ASYNC_NS: [f64; 2] = [250.0, 500.0];
-const MIN_DEPTH_PERCENT: [f64; 2] = [80.0, 50.0];
+const MAX_ASYNC_NS: [f64; RUNTIMES.len()] = [250.0, 250.0, 500.0];
+const MIN_DEPTH_PERCENT: [f64; RUNTIMES.len()] = [80.0, 80.0, 50.0];
 
 /// A way to record an original program.
 struct Live {
@@ -136,7 +137,7 @@ pub(super) fn run(arguments: &[String]) -> Result<()> {
 struct Bench {
     ilinst: PathBuf,
     folder: PathBuf,
-    hosts: [PathBuf; 2],
+    hosts: [PathBuf; RUNTIMES.len()],
 }
 
 impl Bench {
@@ -159,8 +160,9 @@ impl Bench {
             quiet(weave.args(["--all", "--quiet", "--exclude", "Cost/Pump"]).args(options))?;
         }
         fs::copy(&tracker, folder.join("unwoven/Ilinst.Tracker.dll"))?;
-        let hosts = [toolchain.get("ILINST_DOTNET8")?.to_owned(), toolchain.get("ILINST_MONO")?.to_owned()];
-        Ok(Self { ilinst, folder, hosts })
+        let hosts = ["ILINST_DOTNET8", "ILINST_DOTNET10", "ILINST_MONO"].map(|host| toolchain.get(host).map(PathBuf::from));
+        let [dotnet_8, dotnet_10, mono] = hosts;
+        Ok(Self { ilinst, folder, hosts: [dotnet_8?, dotnet_10?, mono?] })
     }
 
     /// Runs each measurement once.
@@ -182,7 +184,7 @@ impl Bench {
                 if runtime == 0 {
                     LIVE.iter().try_for_each(|live| self.live(costs, live, threads))?;
                 }
-                let peers = if runtime == 0 { "unwoven/CostActivities.exe" } else { "unwoven/Cost.exe" };
+                let peers = if RUNTIMES[runtime] == "Mono" { "unwoven/Cost.exe" } else { "unwoven/CostActivities.exe" };
                 self.measure(costs, (runtime, PEER, threads), peers, "peers", &[])?;
             }
             self.program(costs, (runtime, DIRECT, 1), "unwoven/FanOut.exe", &FAN_OUT, &[])?;
@@ -320,8 +322,10 @@ fn render(machine: &machine::Machine, costs: &Costs, rounds: usize) -> String {
     for (name, value) in machine {
         text += &format!("| {name} | {value} |\n");
     }
-    text.push_str("\n## A call, in ns over the original program's\n\n| | .NET 8 | | Mono | |\n|---|--:|--:|--:|--:|\n");
-    text.push_str("| | 1 thread | 2 threads | 1 thread | 2 threads |\n");
+    text.push_str("\n## A call, in ns over the original program's\n\n");
+    heading(&mut text, "", THREADS.len());
+    let threads = THREADS.map(|threads| if threads == 1 { " | 1 thread".to_owned() } else { format!(" | {threads} threads") });
+    text += &format!("|{} |\n", threads.concat().repeat(RUNTIMES.len()));
     for (mode, _) in MODES {
         for body in ["empty", "fib"] {
             row(&mut text, &format!("{mode}: {body}"), |runtime, threads| costs.added(runtime, mode, threads, body));
@@ -340,15 +344,18 @@ fn render(machine: &machine::Machine, costs: &Costs, rounds: usize) -> String {
     for peer in PEERS {
         row(&mut text, &format!("*{peer}*"), |runtime, threads| costs.spread(runtime, PEER, threads, peer));
     }
-    text.push_str("\n## Callees in turn, in ns a call\n\n| callees | .NET 8 | Mono |\n|--:|--:|--:|\n");
+    text.push_str("\n## Callees in turn, in ns a call\n\n");
+    heading(&mut text, "callees", 1);
     for callees in FAN_OUT {
         line(&mut text, callees, |runtime| costs.spread(runtime, DIRECT, 1, callees));
     }
-    text.push_str("\n## Async calls, in ns over the original program's\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
+    text.push_str("\n## Async calls, in ns over the original program's\n\n");
+    heading(&mut text, "", 1);
     for body in ["synchronous", "suspended", "ten awaits"] {
         line(&mut text, body, |runtime| costs.added(runtime, DEFAULT, 1, body));
     }
-    text.push_str("\n## Stack, in bytes a call\n\n| | .NET 8 | Mono |\n|---|--:|--:|\n");
+    text.push_str("\n## Stack, in bytes a call\n\n");
+    heading(&mut text, "", 1);
     line(&mut text, "original", |runtime| costs.spread(runtime, UNWOVEN, 1, "bytes"));
     line(&mut text, "instrumented", |runtime| costs.spread(runtime, DEFAULT, 1, "bytes"));
     text
@@ -367,6 +374,7 @@ with the least and the most in brackets.
 - *clock twice* is two reads of Stopwatch, the least cost of an exact time with that clock. *MethodTimer's shape* is a Stopwatch object
   that a finally block stops and passes to a method that does nothing. The others are a method that increments a counter, and one
   that asks an ActivitySource without listeners for an activity. These have no tree, or no time.
+- *lines alone* is `--lines-only`: a counter for each statement, also for the three of the loop that calls **empty**.
 - *classic*, *coverage* and *activity* are the presets of those names: the first with `samples/hooks/ProfileInfoTracker.cs`, which
   counts with Interlocked; the activities have no listener. *capture* is the cost of `--capture` in addition to the tree: of **empty**,
   which has no arguments, each call is recorded; of **fib** also an `int` in and out.
@@ -378,13 +386,20 @@ with the least and the most in brackets.
   awaits* ten times.
 ";
 
+/// Writes the head of a table with this number of columns for each runtime.
+fn heading(text: &mut String, name: &str, columns: usize) {
+    let names = RUNTIMES.map(|runtime| format!(" {runtime} {}", "| ".repeat(columns).trim_end()));
+    *text += &format!("| {name} |{}\n|---|{}\n", names.concat(), "--:|".repeat(columns * RUNTIMES.len()));
+}
+
 fn row(text: &mut String, name: &str, cell: impl Fn(usize, usize) -> Option<Spread>) {
-    let cells = [(0, 1), (0, 2), (1, 1), (1, 2)].map(|(runtime, threads)| figure(cell(runtime, threads)));
-    *text += &format!("| {name} | {} |\n", cells.join(" | "));
+    let of_runtime = |runtime: usize| THREADS.map(|threads| format!(" {} |", figure(cell(runtime, threads)))).concat();
+    *text += &format!("| {name} |{}\n", (0..RUNTIMES.len()).map(of_runtime).collect::<String>());
 }
 
 fn line(text: &mut String, name: &str, cell: impl Fn(usize) -> Option<Spread>) {
-    *text += &format!("| {name} | {} | {} |\n", figure(cell(0)), figure(cell(1)));
+    let cells: String = (0..RUNTIMES.len()).map(|runtime| format!(" {} |", figure(cell(runtime)))).collect();
+    *text += &format!("| {name} |{cells}\n");
 }
 
 fn figure(spread: Option<Spread>) -> String {

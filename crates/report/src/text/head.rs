@@ -63,7 +63,10 @@ pub fn head(profile: &Profile) -> String {
     }
     if profile.lost_calls() > 0 {
         let lost = counted(profile.lost_calls(), "call");
-        let _ = writeln!(text, "warning ILI0021: {lost} not recorded, because memory or disk space ran out; see ILINST_OUTPUT and ILINST_MAX_NODES");
+        let _ = writeln!(
+            text,
+            "warning ILI0021: {lost} not recorded, because memory or disk space ran out; see ILINST_OUTPUT and ILINST_MAX_NODES"
+        );
     }
     if profile.bad_tokens() > 0 {
         let bad = counted(profile.bad_tokens(), "probe");
