@@ -3,7 +3,7 @@
 import json
 import sys
 
-METRICS = ["calls", "self_ns", "total_ns", "waiting_ns", "total_waiting_ns", "exceptions"]
+METRICS = ["calls", "self_ns", "total_ns", "waiting_ns", "total_waiting_ns", "exceptions", "bytes", "total_bytes"]
 
 
 def duckdb(source):

@@ -9,7 +9,10 @@ use names::Visible;
 use serde_json::Value;
 use tests::{require, root};
 
-use crate::program::{Profiled, assert_same, printed, text_of};
+use crate::{
+    builder,
+    program::{Profiled, assert_same, printed, text_of},
+};
 
 /// Returns a command that runs a script of this folder, with its imports available.
 pub(crate) fn python(script: &str) -> Option<Command> {
@@ -38,6 +41,10 @@ pub(crate) fn assert_read(profiled: &Profiled, reader: &str, file: &Path) -> Opt
         both("total_ns", "totalMs", 1e6);
         both("total_waiting_ns", "waitingMs", 1e6);
         both("exceptions", "exceptions", 1.0);
+        if !row["selfBytes"].is_null() {
+            both("bytes", "selfBytes", 1.0);
+            both("total_bytes", "totalBytes", 1.0);
+        }
         compared += 1;
     }
     Some(compared)
@@ -54,6 +61,16 @@ fn tables_say_what_is_reported() {
     let Some(profiled) = Profiled::run("tables", "exact") else { return };
     let Some(compared) = assert_all_read(&profiled) else { return };
     assert!(compared > 50, "{compared}");
+}
+
+#[test]
+#[ignore = "needs Python's packages"]
+fn tables_have_allocated_bytes() {
+    let (text, _) = include_str!("../../crates/profile/tests/cases/allocations.txt").split_once("----\n").expect("a case");
+    let profiled = Profiled::made("tables-bytes", &builder::build(text), &[]);
+    assert!(profiled.rows().all(|(_, row)| row["selfBytes"].as_u64() > Some(0)), "{:?}", profiled.report.rows);
+    let Some(compared) = assert_all_read(&profiled) else { return };
+    assert_eq!(compared, 3);
 }
 
 /// Returns the number of methods found by all readers, which must be equal.

@@ -57,7 +57,7 @@ fn live_and_woven_programs_have_the_same_calls() {
 #[ignore = "needs runtimes"]
 fn allocated_bytes_are_counted_in_memory() {
     for runtime in runtimes() {
-        let (work, app) = (Work::new("allocations"), sample("orders").join("orders.exe"));
+        let (work, app) = (Work::new("allocations-in-memory"), sample("orders").join("orders.exe"));
         for (options, are_counted) in [(&["--rewrite"][..], false), (&["--rewrite", "--allocations"], true)] {
             let (_, errors, code) = said(&output(&mut work.live(&runtime, options, &app, &[])));
             assert_eq!(code, Some(3), "{errors}");

@@ -196,6 +196,42 @@ fn the_report_shows_lines_and_sources() {
     assert!(errors.contains("write the profile first: ilinst report x.ilprof --lines") && code == Some(2), "{errors}");
 }
 
+/// Modules for two target frameworks: a line has the sum of both, and lines that one of them has alone are kept.
+#[test]
+#[ignore = "needs .NET"]
+fn builds_for_two_target_frameworks_are_added_up() {
+    let Some(runtime) = Runtime::find(".NET 8") else { return };
+    let folder = scratch("coverage-targets");
+    let source = root().join("tests/run/lines/targets.cs");
+    for (target, references, define) in [("older", References::All, "OLDER"), ("newer", References::Core, "NEWER")] {
+        let program = folder.join(target).join("targets.exe");
+        let options = ["-optimize-", "-debug:portable", &format!("-define:{define}")];
+        let Some(()) = compile_with(&source, &program, references, &[], &options) else { return };
+        instrument(&[&program, &"-o", &folder.join(target).join("woven/"), &"-q", &"--lines"]);
+        let mut command = runtime.program(&folder.join(target).join("woven/targets.exe"), &folder);
+        let output = command.env("ILINST_OUTPUT", format!("{target}.ilprof")).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(9), "{:?}", said(&output));
+    }
+    let counted = Counted { source, profile: folder.join("all.ilprof"), folder };
+    assert_eq!(counted.ilinst(&["merge", "older.ilprof", "newer.ilprof", "-o", "all.ilprof", "-q"]).2, Some(0));
+    let export = |profiles: &[&str]| {
+        let (written, errors, code) = counted.ilinst(&[&["export", "--to", "cobertura", "-o", "-"], profiles].concat());
+        assert_eq!((errors.as_str(), code), ("", Some(0)), "{written}");
+        written
+    };
+    let (stated, counts) = (counted.stated(), of_cobertura(&export(&["all.ilprof"])));
+    assert!(stated.len() > 15, "{stated:?}");
+    for (line, count) in &stated {
+        assert_eq!(counts.get(line), Some(count), "line {line}");
+    }
+    let [older, newer] = ["older.ilprof", "newer.ilprof"].map(|profile| of_cobertura(&export(&[profile])));
+    let mut sums = older.clone();
+    newer.iter().for_each(|(line, count)| *sums.entry(*line).or_default() += count);
+    assert_eq!(counts, sums);
+    assert!(older.keys().any(|line| !newer.contains_key(line)) && newer.keys().any(|line| !older.contains_key(line)));
+    assert_eq!(of_cobertura(&export(&["newer.ilprof", "older.ilprof"])), counts);
+}
+
 /// Counts of a file that has changed between two runs cannot be added.
 #[test]
 #[ignore = "needs .NET"]

@@ -8,8 +8,8 @@ use std::{
 
 use profile::{Profile, lines::Point};
 use tests::{
-    Mounted, References, Runtime, browser_program, compile_with, fetched, ilinst, instrument, profile_in, put_browser_net, root,
-    said, scratch, skip_part, waiting,
+    Mounted, References, Runtime, browser_program, compile_fsharp, compile_with, fetched, ilinst, instrument, profile_in,
+    put_browser_net, root, said, scratch, skip_part, waiting,
 };
 
 /// The counts of the points that begin on each line, in the order of their columns.
@@ -28,9 +28,13 @@ fn source() -> PathBuf {
 
 const DEBUG: [&str; 2] = ["-optimize-", "-debug:portable"];
 
-/// The counts that the comments of the source state.
+/// The counts that the comments of the program's source state.
 fn stated() -> ByLine {
-    let text = fs::read_to_string(source()).expect("it is there");
+    stated_in(&source())
+}
+
+fn stated_in(source: &Path) -> ByLine {
+    let text = fs::read_to_string(source).expect("it is there");
     let counts = (1..).zip(text.lines()).filter_map(|(line, text)| {
         let (_, counts) = text.rsplit_once("// =")?;
         let counts = counts.split(',').filter(|count| !count.is_empty());
@@ -39,10 +43,10 @@ fn stated() -> ByLine {
     counts.collect()
 }
 
-/// All points of the program's source, by their positions.
-fn points(profile: &Profile) -> Vec<Point> {
+/// All points of the only source, by their positions.
+fn points(profile: &Profile, source: &Path) -> Vec<Point> {
     let [file] = &profile.lines[..] else { panic!("one file, not {:?}", profile.lines) };
-    assert_eq!(Path::new(&file.path), source());
+    assert_eq!(Path::new(&file.path), source);
     let hash = file.hash.as_ref().expect("compilers state it");
     assert!(hash.bytes.len() >= 20, "{hash:?}");
     let mut points: Vec<Point> = file.methods.iter().flat_map(|method| method.points.iter().copied()).collect();
@@ -50,10 +54,14 @@ fn points(profile: &Profile) -> Vec<Point> {
     points
 }
 
-/// The counts of the lines that have a comment.
+/// The counts of the lines of the program's source that have a comment.
 fn counted(profile: &Profile) -> ByLine {
-    let mut lines: ByLine = stated().into_keys().map(|line| (line, Vec::new())).collect();
-    for point in points(profile) {
+    counted_in(profile, &source())
+}
+
+fn counted_in(profile: &Profile, source: &Path) -> ByLine {
+    let mut lines: ByLine = stated_in(source).into_keys().map(|line| (line, Vec::new())).collect();
+    for point in points(profile, source) {
         lines.get_mut(&point.start_line).into_iter().for_each(|counts| counts.push(point.count));
     }
     lines
@@ -90,8 +98,8 @@ fn each_line_has_the_count_that_its_comment_states() {
             let has_calls = profile.trees.iter().any(|tree| !tree.nodes.is_empty());
             assert_eq!(has_calls, options != ["--lines-only"], "{} {options:?}", runtime.name);
             // A compiler that optimizes leaves points out, and counts of the others stay.
-            let all = points(&profile);
-            let fewer = points(&run(&runtime, &optimized, options, &["optimized"]));
+            let all = points(&profile, &source());
+            let fewer = points(&run(&runtime, &optimized, options, &["optimized"]), &source());
             let same: Vec<&Point> = fewer.iter().filter(|point| all.contains(point)).collect();
             assert!(same.len() > 90 && same.len() + 4 > fewer.len(), "{} of {} on {}", same.len(), fewer.len(), runtime.name);
         }
@@ -162,6 +170,28 @@ fn counts_survive_every_end() {
                 let found = counted(&profile_in(&folder));
                 let found: ByLine = found.into_iter().filter(|(line, _)| loops.contains_key(line)).collect();
                 assert_eq!(found, loops, "{how} {options} on {}", runtime.name);
+            }
+        }
+    }
+}
+
+/// A million calls would not fit on the stack.
+#[test]
+#[ignore = "needs .NET"]
+fn tail_calls_are_counted_and_stay_tail_calls() {
+    let (source, folder) = (root().join("tests/run/lines/tails.fs"), scratch("lines-tails"));
+    let program = folder.join("tails.exe");
+    for optimize in ["--optimize-", "--optimize+"] {
+        let Some(()) = compile_fsharp(&source, &program, &[optimize, "--tailcalls+", "--debug:portable"]) else { return };
+        for option in ["--lines-only", "--lines"] {
+            let woven = folder.join(format!("woven{optimize}{option}/"));
+            instrument(&[&program, &"-o", &woven, &"-q", &option]);
+            for runtime in Runtime::all().into_iter().filter(|runtime| !runtime.is_mono()) {
+                let work = scratch("lines-tails-work");
+                let output = runtime.program(&woven.join("tails.exe"), &work).output().expect("it starts");
+                let context = format!("{optimize} {option} on {}", runtime.name);
+                assert_eq!(said(&output), ("2\n1\nTrue\n".into(), String::new(), Some(9)), "{context}");
+                assert_eq!(counted_in(&profile_in(&work), &source), stated_in(&source), "{context}");
             }
         }
     }

@@ -33,6 +33,7 @@ mod settings;
 mod suspended;
 mod tokens;
 mod tree;
+mod which_tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Compiles programs in C# for tests.
+//! Compiles programs in C# and F# for tests.
 
 use std::{
     ffi::OsStr,
@@ -81,9 +81,29 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     let extension = output.extension().unwrap_or_default();
     command.arg(if extension == "dll" { "-target:library" } else { "-target:exe" });
     command.arg(source);
+    compiled(&mut command, "-out:", source, output);
+    Some(())
+}
+
+/// Compiles a program in F# for .NET Core. Returns `None` without a compiler.
+pub fn compile_fsharp(source: &Path, output: &Path, options: &[&str]) -> Option<()> {
+    let (dotnet, fsharp) = (require("ILINST_DOTNET8")?, require("ILINST_SDK")?.join("FSharp"));
+    let mut command = Command::new(dotnet);
+    command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+    command.arg("exec").arg(fsharp.join("fsc.exe")).args(["--nologo", "--noframework", "--targetprofile:netcore"]).args(options);
+    let libraries = fs::read_dir(core_references(&packs()?)?).ok()?.flatten().map(|entry| entry.path());
+    let libraries = libraries.filter(|path| path.extension().is_some_and(|extension| extension == "dll"));
+    let libraries = libraries.chain([fsharp.join("FSharp.Core.dll")]);
+    command.args(libraries.map(|path| format!("-r:{}", path.display()))).arg(source);
+    compiled(&mut command, "--out:", source, output);
+    Some(())
+}
+
+/// Runs a compiler once, and copies what it makes beside `output`.
+fn compiled(command: &mut Command, out: &str, source: &Path, output: &Path) {
     let name = output.file_name().expect("it has a name");
-    let compiled = once(&mut command, name, |command, to| {
-        let compiled = said(&command.arg(format!("-out:{}", to.join(name).display())).output().expect("the compiler starts"));
+    let compiled = once(command, name, |command, to| {
+        let compiled = said(&command.arg(format!("{out}{}", to.join(name).display())).output().expect("the compiler starts"));
         assert_eq!(compiled.2, Some(0), "{}: {}{}", source.display(), compiled.0, compiled.1);
     });
     let folder = output.parent().expect("it is in a folder");
@@ -91,11 +111,10 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
     for made in fs::read_dir(compiled).expect("it is there").flatten() {
         fs::copy(made.path(), folder.join(made.file_name())).expect("it can be copied");
     }
-    if extension == "exe" {
+    if output.extension().is_some_and(|extension| extension == "exe") {
         let configuration = sample("hello").join("hello.runtimeconfig.json");
         fs::copy(configuration, output.with_extension("runtimeconfig.json")).expect("it can be copied");
     }
-    Some(())
 }
 
 /// A folder with what a command makes: the same folder for the same arguments and contents of files, so that it is made once.

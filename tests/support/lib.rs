@@ -27,7 +27,7 @@ use std::{
 };
 
 pub use browser::Browser;
-pub use compile::{References, compile, compile_with};
+pub use compile::{References, compile, compile_fsharp, compile_with};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
 pub use node::{browser_program, fetched, pack_as_webcil, put_browser_net};

@@ -6,9 +6,9 @@ mod builder;
 
 use std::io::Read as _;
 
-use export::{Export, Format, Measure, Origin};
+use export::{Export, Format, Measure, Origin, read_parquet};
 use flate2::read::GzDecoder;
-use profile::Profile;
+use profile::{Profile, SampleType};
 
 const TEXT: &str = "
 profile end=1000 flags=513
@@ -57,6 +57,16 @@ fn rows_have_bytes() {
     assert_eq!(lines.next().expect("the names"), ["total_bytes", "bytes"]);
     // Of a recursion, the outermost call has the total.
     assert_eq!(lines.collect::<Vec<_>>(), [["5000", "904"], ["4096", "4000"], ["0", "96"]]);
+}
+
+/// The bytes of each path, as the file has them and as they are read again.
+#[test]
+fn parquet_has_bytes() {
+    let profile = read_parquet(&exported(TEXT, Format::Parquet)).expect("it is read");
+    let (names, tree) = (profile.display_names(), &profile.trees[0]);
+    let bytes = profile.flat(tree, SampleType::ALLOCATED);
+    let rows: Vec<(&str, i64)> = tree.nodes.iter().zip(bytes).map(|(node, bytes)| (&*names[node.function], *bytes)).collect();
+    assert_eq!(rows, [("T.Main", 904), ("T.Load", 4000), ("T.Load", 96)]);
 }
 
 #[test]

@@ -30,6 +30,17 @@ fn the_clock_that_timed_calls_is_a_fact() {
     assert!(!clock(include_str!("../../profile/tests/cases/samples.txt")));
 }
 
+/// The flame graph adds them up.
+#[test]
+fn each_path_has_its_own_bytes() {
+    let page = page(include_str!("../../profile/tests/cases/allocations.txt"));
+    for (depths, bytes) in [("[0,1,2]", "[2898500,2095904,4096]"), ("[0,1,1]", "[7800,100,700]")] {
+        let tree = page.split("{\"name\":\"thread of tree ").find(|tree| tree.contains(&format!("\"depth\":{depths},")));
+        let tree = tree.and_then(|tree| tree.split('}').next()).expect("it is there");
+        assert!(tree.contains(&format!("\"bytes\":{bytes}")), "{tree}");
+    }
+}
+
 #[test]
 fn a_page_of_rough_times_has_a_banner() {
     let much = page(include_str!("../../profile/tests/cases/much_overhead.txt"));
