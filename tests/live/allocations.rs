@@ -1,4 +1,4 @@
-//! `ilinst attach` and `run --live` with `--allocations`: the bytes in the profile are those that the program notes itself, to the byte.
+//! `--allocations` of `attach` and `run --live`: the bytes in the profile are those that the program notes itself, to the byte.
 
 use profile::{Profile, SampleType, rows::SortBy};
 use std::io::Write as _;

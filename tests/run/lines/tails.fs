@@ -1,5 +1,5 @@
-// A line ends with the counts of the sequence points that begin on it. The calls of `odd`, `even` and `next` are tail calls: without
-// them, the stack would overflow.
+// A line ends with the counts of the sequence points that begin on it. The calls of `odd`, `even` and `next` are tail calls.
+// Without them, the stack would overflow.
 module Program
 
 let rec even number =

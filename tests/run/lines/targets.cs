@@ -2,8 +2,7 @@ using System;
 using System.Collections.Generic;
 using System.Threading.Tasks;
 
-// The program is built for two targets, and both programs run. A line ends with the sums of the counts of the sequence points that
-// begin on it.
+// The program is built for two targets, and both programs run. A line ends with the sums of the counts of its sequence points.
 internal static class Program
 {
 #if NEWER
