@@ -167,7 +167,7 @@ impl Bench {
 
     /// Runs each measurement once.
     fn round(&self, costs: &mut Costs) -> Result<()> {
-        for runtime in 0..RUNTIMES.len() {
+        for (runtime, name) in RUNTIMES.iter().enumerate() {
             for threads in THREADS {
                 for what in ["calls", "async", "depth"] {
                     if what != "calls" && threads > 1 {
@@ -184,7 +184,7 @@ impl Bench {
                 if runtime == 0 {
                     LIVE.iter().try_for_each(|live| self.live(costs, live, threads))?;
                 }
-                let peers = if RUNTIMES[runtime] == "Mono" { "unwoven/Cost.exe" } else { "unwoven/CostActivities.exe" };
+                let peers = if *name == "Mono" { "unwoven/Cost.exe" } else { "unwoven/CostActivities.exe" };
                 self.measure(costs, (runtime, PEER, threads), peers, "peers", &[])?;
             }
             self.program(costs, (runtime, DIRECT, 1), "unwoven/FanOut.exe", &FAN_OUT, &[])?;
