@@ -166,7 +166,7 @@ extern "system" fn get_rejit_parameters(_this: *mut c_void, module: Id, token: u
 
 extern "system" fn rejit_compilation_started(_this: *mut c_void, _function: Id, _rejit: Id, _may_block: i32) -> HResult {
     guarded(|may| {
-        compilation_begins(may);
+        record_compilation(may, tree::compilation_begins);
         S_OK
     })
 }
@@ -179,7 +179,7 @@ extern "system" fn rejit_compilation_finished(
     _may_block: i32,
 ) -> HResult {
     guarded(|may| {
-        compilation_ends(may);
+        record_compilation(may, tree::compilation_ends);
         S_OK
     })
 }
@@ -214,14 +214,14 @@ extern "system" fn jit_compilation_started(_this: *mut c_void, function: Id, _ma
         if capture::is_on() {
             load_layouts(may, function);
         }
-        compilation_begins(may);
+        record_compilation(may, tree::compilation_begins);
         S_OK
     })
 }
 
 extern "system" fn jit_compilation_finished(_this: *mut c_void, function: Id, _status: HResult, _may_block: i32) -> HResult {
     guarded(|may| {
-        compilation_ends(may);
+        record_compilation(may, tree::compilation_ends);
         sampler::compiled(may, function, false);
         S_OK
     })
@@ -321,19 +321,12 @@ extern "system" fn exception_catcher_enter(_this: *mut c_void, function: Id, _ob
     of_exception(|may| exceptions::catch(may, function))
 }
 
-fn compilation_begins(may: InCallback) {
+/// Records that a compilation begins or ends on this thread, if probes or hooks record its calls.
+fn record_compilation(may: InCallback, change: fn(InCallback)) {
     if functions::are_hooked() {
-        tree::compilation_begins(may);
+        change(may);
     } else {
-        attach::with_trees(may, tree::compilation_begins);
-    }
-}
-
-fn compilation_ends(may: InCallback) {
-    if functions::are_hooked() {
-        tree::compilation_ends(may);
-    } else {
-        attach::with_trees(may, tree::compilation_ends);
+        attach::with_trees(may, change);
     }
 }
 

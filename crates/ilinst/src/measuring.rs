@@ -69,8 +69,10 @@ impl MeasuringArgs {
         }
     }
 
+    /// Refuses the values that hooks cannot have.
+    ///
     /// # Errors
-    /// If an option has a value that needs probes.
+    /// If an option has such a value.
     pub(crate) fn refuse_for_hooks(&self) -> Result<(), Failure> {
         let text = match (self.mode, self.clock) {
             (Some(mode), _) if mode != Mode::Exact => "--hooks times each call: leave out --hooks, or --mode",
