@@ -31,7 +31,7 @@ fn a_profiler_that_does_not_begin_is_not_silent() {
         let Some(app) = work.app() else { return };
         let none = ("ILINST_NOTHING", "");
         let (text, errors, code) = live(&tool_beside(&work, None), &work, &runtime, &app, none);
-        assert!(errors.contains("belongs beside ilinst") && text.is_empty() && code == Some(3), "{errors}");
+        assert!(errors.contains("is missing beside ilinst") && text.is_empty() && code == Some(3), "{errors}");
 
         // The program's own exit code is not 0, so it stays.
         let (text, errors, code) = live(&tool_beside(&work, Some(b"no library")), &work, &runtime, &app, none);

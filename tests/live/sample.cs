@@ -282,8 +282,16 @@ static class Sample
         return steps.ToString();
     }
 
+    /// `late` before other arguments: their work waits for a line, and the program's end for another.
     static int Main(string[] args)
     {
+        bool isLate = args[0] == "late";
+        if (isLate)
+        {
+            args = args.Skip(1).ToArray();
+            Console.WriteLine("ready");
+            Console.ReadLine();
+        }
         int count = args.Length > 1 ? int.Parse(args[1]) : 0;
         string result = args[0] switch
         {
@@ -303,6 +311,11 @@ static class Sample
             "steps" => Steps(),
             _ => throw new ArgumentException(args[0]),
         };
+        if (isLate)
+        {
+            Console.WriteLine("done");
+            Console.ReadLine();
+        }
         Console.WriteLine(args[0] + ": " + result);
         return 0;
     }

@@ -2,6 +2,8 @@
 
 use super::*;
 use profile::{Profile, SampleType, model::Mode};
+#[cfg(target_os = "linux")]
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 use tests::{compile_with, step};
 
 /// The program of these tests for a runtime; none without a compiler.
@@ -103,17 +105,21 @@ fn phases(profile: &Profile) -> f64 {
     ["Sample.Short", "Sample.Middle", "Sample.Long"].map(|phase| share(profile, SampleType::CPU, phase)).iter().sum()
 }
 
-/// Containers forbid perf events. Samples come by timers then.
+/// Services and containers forbid system calls. Samples come by timers then, and stacks are read from a file.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "needs runtimes"]
-fn programs_without_perf_events_are_sampled() {
+fn programs_that_may_not_make_some_system_calls_are_sampled() {
+    const PERF_EVENT_OPEN: i64 = if cfg!(target_arch = "x86_64") { 298 } else { 241 };
+    const PROCESS_VM_READV: i64 = if cfg!(target_arch = "x86_64") { 310 } else { 270 };
+    const NOT_PERMITTED: u32 = 1;
     for runtime in runtimes() {
-        let work = Work::new("sample-timers");
-        // The filter holds for the thread, and for the programs that it starts.
+        let work = Work::new("sample-forbidden");
+        // The filters hold for the thread, and for the programs that it starts.
         let run = |command: &mut Command| {
             let filtered = || {
-                forbid_perf_events();
+                forbid(PERF_EVENT_OPEN, SeccompAction::KillProcess);
+                forbid(PROCESS_VM_READV, SeccompAction::Errno(NOT_PERMITTED));
                 output(command)
             };
             std::thread::scope(|scope| scope.spawn(filtered).join().expect("the program runs"))
@@ -157,15 +163,11 @@ fn a_program_that_closes_all_files_is_sampled() {
     }
 }
 
-/// Makes the kernel refuse perf events to this thread and its child processes.
+/// Forbids a system call to this thread and its child processes.
 #[cfg(target_os = "linux")]
-fn forbid_perf_events() {
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-    // The number of `perf_event_open`.
-    let number = if cfg!(target_arch = "x86_64") { 298 } else { 241 };
-    let (others, refused) = (SeccompAction::Allow, SeccompAction::Errno(1));
+fn forbid(number: i64, action: SeccompAction) {
     let machine = std::env::consts::ARCH.try_into().expect("a machine that is known");
-    let filter = SeccompFilter::new([(number, Vec::new())].into(), others, refused, machine).expect("a filter");
+    let filter = SeccompFilter::new([(number, Vec::new())].into(), SeccompAction::Allow, action, machine).expect("a filter");
     let program: BpfProgram = filter.try_into().expect("a program");
     apply_filter(&program).expect("the filter is taken");
     let status = fs::read_to_string("/proc/thread-self/status").expect("it can be read");
@@ -244,10 +246,14 @@ fn elapsed_time_has_waiting_threads() {
 #[test]
 #[ignore = "needs runtimes"]
 fn a_running_program_is_sampled_several_times() {
+    const BEFORE: usize = 5;
     for runtime in runtimes() {
         let work = Work::new("sample-attach");
         let Some(program) = program(&work, &runtime) else { return };
         let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("steps"));
+        // CPU time before the recording is not in it.
+        let before_ms = 300.0 * BEFORE as f64;
+        (0..BEFORE).for_each(|_| step(&mut child));
         for name in ["first", "second"] {
             let options = ["--sample", "--for=1h", "--no-report"];
             let attached = attach::begun(&mut attach::attach(&work, child.id(), name, &options), "samples are taken");
@@ -256,10 +262,37 @@ fn a_running_program_is_sampled_several_times() {
             let profile = profile_in(&work.folder.join(name));
             let short = share(&profile, SampleType::CPU, "Sample.Short");
             assert!(short > 50.0, "{} {name}: {short} %", runtime.name);
+            let of_threads: i64 = profile.trees.iter().filter_map(|tree| tree.cpu_ns).sum();
+            let [process, threads] = [profile.cpu_ns.unwrap_or_default(), of_threads].map(|ns| ns as f64 / 1e6);
+            assert!((290.0..before_ms).contains(&process), "{} {name}: {process} ms", runtime.name);
+            assert!((290.0..before_ms).contains(&threads), "{} {name}: {threads} ms of threads", runtime.name);
         }
         drop(child.stdin.take());
         let (text, errors, code) = said(&child.wait_with_output().expect("it ends"));
-        assert_eq!((text.as_str(), code), ("steps: 2\n", Some(0)), "{}: {errors}", runtime.name);
+        assert_eq!((text.as_str(), code), (format!("steps: {}\n", BEFORE + 2).as_str(), Some(0)), "{}: {errors}", runtime.name);
+    }
+}
+
+#[test]
+#[ignore = "needs runtimes"]
+fn running_programs_do_what_they_do_without_samples() {
+    let ways = [["nulls", "3000"], ["contexts", "20"], ["dynamic", "60"], ["garbage", "1"], ["threads", "100"], ["async", "8"]];
+    let (runtimes, work) = (runtimes().collect::<Vec<_>>(), Work::new("sample-attach-unharmed"));
+    for (runtime, arguments) in tests::in_turn(&runtimes, &ways) {
+        let Some(program) = program(&work, runtime) else { return };
+        let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
+        for (clock, of_clock) in [("cpu", &[][..]), ("wall", &["--wall"])] {
+            let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("late").args(arguments));
+            let name = format!("{}-{clock}", arguments[0]);
+            let options = [&["--sample", "--frequency=1000", "--for=1h", "--no-report"], of_clock].concat();
+            let attached = attach::begun(&mut attach::attach(&work, child.id(), &name, &options), "samples are taken");
+            step(&mut child);
+            attach::interrupted(attached, runtime.name);
+            drop(child.stdin.take());
+            let found = said(&child.wait_with_output().expect("it ends"));
+            assert_eq!((found.0, found.2), (alone.0.clone(), alone.2), "{} {name}: {}", runtime.name, found.1);
+            assert!(profile_in(&work.folder.join(&name)).sum(SampleType::SAMPLES) > 0, "{} {name}", runtime.name);
+        }
     }
 }
 

@@ -28,8 +28,8 @@ use crate::{
     events::at_load,
     file::{self, Contents, Pieces},
     modules::{
-        loaded::Loaded,
-        rules::{Rules, TOOL},
+        loaded::{Loaded, TOOL},
+        rules::Rules,
     },
     process::{clock, settings},
     sampler, session,
@@ -135,15 +135,26 @@ pub(crate) fn start_attachment(may: InCallback, runtime: *mut c_void, data: &[u8
 }
 
 /// `ProfilerAttachComplete`: starts the profiler's own thread, which does the rest.
-pub(crate) fn run_attachment(_: InCallback) {
+pub(crate) fn run_attachment(may: InCallback) {
     let Some(session) = state().as_mut().and_then(|state| state.session.take()) else { return };
-    let _ = worlds::spawn(move |own| session.run(own));
+    let (runtime, profile) = (session.runtime, session.profile.clone());
+    if let Err(error) = worlds::spawn(move |own| session.run(own)) {
+        let _ = file::finish(may, clock::now());
+        let _ = std::fs::remove_file(profile);
+        let text = format!("{}no thread can be started: {error}", live::FAILED);
+        settings::report(may, &text);
+        if let Some(state) = state().as_mut() {
+            state.result = text;
+        }
+        let _ = runtime.request_detach();
+    }
 }
 
 impl Session {
     fn new(may: impl MayWait, runtime: Runtime) -> Result<Self, String> {
         settings::check_version()?;
         let rules = Rules::new(settings::options()?, settings::all_assemblies());
+        session::leave_out_cpu_so_far();
         let contents = Contents { has_values: false, has_allocations: rules.options().allocations };
         Ok(Self { runtime, rules, profile: session::create_profile(may, &session::name_of(runtime), contents)?.0 })
     }
@@ -207,6 +218,7 @@ impl Session {
         let set = self.runtime.set_event_mask(low, high).or_else(|| self.runtime.set_event_mask(low | keep, high));
         set.ok_or(refused)?;
         sampler::start(own, self.runtime, sampling, settings::max_nodes())?;
+        sampler::leave_out_cpu_so_far(own);
         IS_ON.store(true, Relaxed);
         {
             let _held = hold_modules();
@@ -235,7 +247,7 @@ impl Session {
         let probes = NativeProbes { enter, leave, handle, take_bytes };
         let tracker = Tracker::read(tracker_runtime::ASSEMBLY).map_err(|error| error.to_string())?.replaced_by(probes);
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
-        for (id, loaded) in loaded(*runtime)? {
+        for (id, loaded) in loaded(*runtime, &mut skipped)? {
             let Some(id) = id else {
                 // A program may have loaded the same module several times.
                 let name = Some(loaded.path.clone()).filter(|path| !path.is_empty()).or_else(|| loaded.assembly_name());
@@ -314,7 +326,6 @@ impl Session {
             session::update_file(own, is_tenth);
             std::thread::sleep(PERIOD.min(until.saturating_duration_since(Instant::now())));
         }
-        session::update_file(own, true);
         let put_back = request(&|| self.runtime.request_revert(methods)).map_err(|error| refused("put methods back", error));
         // Without pieces, the program has ended meanwhile: the file is complete, and no method need be put back.
         let Some(pieces) = end_recording(own) else { return Ok(String::new()) };
@@ -326,15 +337,25 @@ impl Session {
     }
 }
 
-/// The loaded modules, parsed while none can be unloaded. Modules that never unload have an id.
-fn loaded(runtime: Runtime) -> Result<Vec<(Option<Id>, Loaded)>, String> {
+/// The loaded modules, parsed while none can be unloaded. Modules that never unload have an id. Modules whose files were
+/// replaced are skipped.
+fn loaded(runtime: Runtime, skipped: &mut BTreeSet<String>) -> Result<Vec<(Option<Id>, Loaded)>, String> {
     let _held = hold_modules();
     let ids = runtime.modules().ok_or("the runtime does not say what is loaded")?;
-    let read = |id| {
-        let place = runtime.module(id)?;
-        Some(((place.flags & COLLECTIBLE == 0).then_some(id), Loaded::read(&place)?))
-    };
-    Ok(ids.into_iter().filter_map(read).collect())
+    let (mut all, mut changed) = (Vec::new(), BTreeSet::new());
+    for (id, place) in ids.into_iter().filter_map(|id| Some((id, runtime.module(id)?))) {
+        match Loaded::read(&place) {
+            Some(loaded) => all.push(((place.flags & COLLECTIBLE == 0).then_some(id), loaded)),
+            None => drop(changed.insert(place.path)),
+        }
+    }
+    // Modules that are made by the program have no path.
+    changed.remove("");
+    if let Some(first) = changed.pop_first() {
+        let others = if changed.is_empty() { String::new() } else { format!(", and {} others", changed.len()) };
+        skipped.insert(format!("{first}{others}: the file was replaced or removed since the program loaded it"));
+    }
+    Ok(all)
 }
 
 /// Ends the recording. Returns the still mapped pieces of the file, unless another thread has ended the recording.
@@ -343,6 +364,7 @@ fn end_recording(may: impl MayWait) -> Option<Pieces> {
         return None;
     }
     sampler::stop(may);
+    session::update_file(may, true);
     tree::end_session(may);
     file::finish(may, clock::now())
 }
@@ -408,7 +430,7 @@ pub(crate) fn is_woven(_: InCallback, function: Id) -> bool {
 
 /// Keeps the library loaded after the runtime has detached it.
 #[cfg(unix)]
-fn pin() {
+pub(crate) fn pin() {
     // SAFETY: the address lies in this library. The additional handle is never closed.
     unsafe {
         let mut own = std::mem::zeroed::<libc::Dl_info>();
@@ -419,7 +441,7 @@ fn pin() {
 }
 
 #[cfg(windows)]
-fn pin() {
+pub(crate) fn pin() {
     #[link(name = "kernel32")]
     unsafe extern "system" {
         fn GetModuleHandleExW(flags: u32, address: *const c_void, module: *mut *mut c_void) -> i32;

@@ -11,6 +11,7 @@ mod handler;
 mod ids;
 mod maps;
 mod mono;
+mod of_thread;
 mod paths;
 mod prologue;
 mod symbols;
@@ -26,7 +27,7 @@ use std::{
 };
 
 use live::Sampling;
-use profile_format::{NameKind, RecordingMode};
+use profile_format::RecordingMode;
 
 pub use self::mono::mono_profiler_init_ilinst;
 pub(crate) use self::threads::began as thread_began;
@@ -37,7 +38,8 @@ use self::{
         signal::{self, Table},
         walk::End,
     },
-    paths::{AllPaths, Paths, Value},
+    of_thread::{NOT_RUN, OfThread, PERIOD},
+    paths::{AllPaths, Value},
     threads::Threads,
 };
 use crate::{
@@ -52,11 +54,6 @@ use crate::{
 /// The events that the sampler needs. With these, code that was compiled ahead of time stays in use, and methods are inlined.
 pub(crate) const EVENTS: (u32, u32) = (mask::THREADS | mask::JIT_COMPILATION | mask::MODULE_LOADS, mask::DYNAMIC_UNLOADS);
 
-/// The time between two looks at the samples.
-const PERIOD: Duration = Duration::from_millis(20);
-
-/// A thread that has run for less than that since its last sample, in ns, ran the signal handler alone.
-const NOT_RUN: i64 = 20_000;
 /// After so many samples of a waiting thread whose stack could not be walked to its end, the last one is kept.
 const MOST_TRIES: u32 = 3;
 
@@ -66,6 +63,8 @@ struct Session {
     names: Names,
     /// By place of a thread.
     of_threads: HashMap<usize, OfThread>,
+    /// The CPU time of threads in ns when the recording began, by their ids.
+    cpu_before: HashMap<i32, i64>,
     paths: AllPaths,
     nodes_left: i64,
     /// The number of samples for which a ring had no room.
@@ -78,21 +77,6 @@ struct Session {
     /// The time of elapsed time's last samples, and what they stand for.
     ticked: Option<Instant>,
     tick: Duration,
-}
-
-/// The record of a thread.
-struct OfThread {
-    id: i32,
-    paths: Paths,
-    name: String,
-    is_named: bool,
-    cpu: i64,
-    /// Its last path, while it can be taken for the next sample: the thread has waited since.
-    last: Option<Vec<u64>>,
-    /// How often its path was asked for without one that could be kept.
-    tries: u32,
-    /// Whether it ran when it was asked for its path.
-    was_running: bool,
 }
 
 static SESSION: Mutex<Option<Session>> = Mutex::new(None);
@@ -110,6 +94,7 @@ pub(crate) fn is_on() -> bool {
 
 /// Begins to record into the profile that was created.
 pub(crate) fn start(_: impl MayWait, runtime: Runtime, sampling: Sampling, max_nodes: u32) -> Result<(), String> {
+    signal::prepare_memory()?;
     signal::install()?;
     code::clear();
     file::set_mode(if sampling.wall { RecordingMode::Wall } else { RecordingMode::Cpu });
@@ -118,6 +103,7 @@ pub(crate) fn start(_: impl MayWait, runtime: Runtime, sampling: Sampling, max_n
         sampling,
         names: Names::new(runtime),
         of_threads: HashMap::new(),
+        cpu_before: HashMap::new(),
         paths: AllPaths::default(),
         nodes_left: max_nodes.into(),
         lost: 0,
@@ -134,6 +120,13 @@ pub(crate) fn start(_: impl MayWait, runtime: Runtime, sampling: Sampling, max_n
     signal::take_late();
     signal::set_on(true);
     Ok(())
+}
+
+/// Leaves out the CPU time of threads so far: the program ran before the profiler was attached.
+pub(crate) fn leave_out_cpu_so_far(_: OnOwnThread) {
+    if let Some(session) = session().as_mut() {
+        session.cpu_before = threads::ids().filter_map(|id| Some((id, threads::cpu_time(id)?))).collect();
+    }
 }
 
 /// Adds the methods that were compiled before the profiler was attached.
@@ -232,7 +225,7 @@ impl Session {
             }
             self.lost += thread.ring.take_lost();
             if id == 0 {
-                self.end_thread(place);
+                self.end_thread(place, thread);
                 if let Some(threads) = threads::all().as_mut() {
                     threads.release(place);
                 }
@@ -253,8 +246,9 @@ impl Session {
         }
     }
 
-    fn end_thread(&mut self, place: usize) {
+    fn end_thread(&mut self, place: usize, thread: &signal::Thread) {
         if let Some(mut ended) = self.of_threads.remove(&place) {
+            ended.set_cpu_time(thread.cpu.load(Relaxed));
             ended.write_name();
             self.paths.give_back(ended.paths);
         }
@@ -309,7 +303,7 @@ impl Session {
             return true;
         }
         let Some(paths) = self.paths.take() else { return false };
-        let mut of_thread = OfThread::new(id, paths);
+        let mut of_thread = OfThread::new(id, paths, self.cpu_before.get(&id).copied().unwrap_or_default());
         of_thread.look();
         self.of_threads.insert(place, of_thread);
         true
@@ -340,7 +334,9 @@ impl Session {
                 _ => {
                     of_thread.was_running = threads::is_running(id);
                     thread.is_asked.store(true, Relaxed);
-                    threads::interrupt(place, id);
+                    if !threads::interrupt(place, id) {
+                        thread.is_asked.store(false, Relaxed);
+                    }
                 }
             }
         }
@@ -351,34 +347,6 @@ impl Session {
         self.late += signal::take_late();
         let refused = threads::all().as_ref().map_or(0, Threads::refused);
         file::set_sample_losses(self.lost, self.late, refused);
-    }
-}
-
-impl OfThread {
-    fn new(id: i32, paths: Paths) -> Self {
-        Self { id, paths, name: String::new(), is_named: false, cpu: 0, last: None, tries: 0, was_running: false }
-    }
-
-    /// Notes the thread's CPU time, and its name once it stays the same: new threads have that of their creator at first.
-    fn look(&mut self) {
-        if let Some(cpu) = threads::cpu_time(self.id) {
-            self.paths.add_cpu_time(cpu - self.cpu);
-            self.cpu = cpu;
-        }
-        let name = threads::name_of(self.id);
-        if name == self.name {
-            self.write_name();
-        } else if !name.is_empty() {
-            self.name = name;
-        }
-    }
-
-    fn write_name(&mut self) {
-        if !std::mem::replace(&mut self.is_named, true) {
-            let mut about = self.paths.number().to_le_bytes().to_vec();
-            about.extend((self.id as u32).to_le_bytes());
-            file::write_name(NameKind::Thread, &about, &[&self.name]);
-        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! A recording: its file, which the tool can read and command at any moment.
 
-use std::{ffi::c_void, path::PathBuf};
+use std::{
+    ffi::c_void,
+    path::PathBuf,
+    sync::atomic::{AtomicI64, Ordering::Relaxed},
+};
 
 use profile_format::{ClockKind, Command, PhaseKind};
 
@@ -81,9 +85,19 @@ pub(crate) fn update_file(may: impl MayWait, at_threads: bool) {
     }
 }
 
+/// The CPU time of the process in ns before the recording.
+static CPU_BEFORE: AtomicI64 = AtomicI64::new(0);
+
+/// Leaves out the CPU time of the process so far: the program ran before the profiler was attached.
+pub(crate) fn leave_out_cpu_so_far() {
+    CPU_BEFORE.store(0, Relaxed);
+    CPU_BEFORE.store(cpu_time().unwrap_or_default(), Relaxed);
+}
+
+/// The CPU time of the process since the recording began, in ns.
 #[cfg(unix)]
 fn cpu_time() -> Option<i64> {
-    tree::cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
+    Some(tree::cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)? - CPU_BEFORE.load(Relaxed))
 }
 
 #[cfg(not(unix))]

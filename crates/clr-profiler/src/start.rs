@@ -14,6 +14,7 @@ use crate::{
         runtime::Runtime,
         tables::mask,
     },
+    attach,
     events::{at_load, functions},
     file::{self, Contents},
     hooks,
@@ -94,6 +95,8 @@ fn begin(may: InCallback, object: *mut c_void) -> Result<String, String> {
 
 /// Records samples, without probes.
 fn sample(may: impl MayWait, runtime: Runtime, sampling: Sampling) -> Result<String, String> {
+    // The signal handler stays installed, also where the runtime gives up the profiler.
+    attach::pin();
     let (path, _) = session::create_profile(may, &session::name_of(runtime), Contents::default())?;
     sampler::start(may, runtime, sampling, settings::max_nodes()).inspect_err(|_| {
         // Nothing is in it.

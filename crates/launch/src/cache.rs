@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The variable that names the parent of the cache's folder.
-const VARIABLE: &str = "ILINST_CACHE";
+pub(crate) const VARIABLE: &str = "ILINST_CACHE";
 /// The cache's own folder. Its parent may be a folder of the user with other content.
 const FOLDER: &str = "ilinst-cache";
 const MADE: &str = "made.json";

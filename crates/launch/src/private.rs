@@ -33,6 +33,11 @@ impl Temporary {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Lets it outlive this value; returns where it is.
+    pub fn keep(self) -> PathBuf {
+        std::mem::take(&mut std::mem::ManuallyDrop::new(self).0)
+    }
 }
 
 impl Drop for Temporary {
@@ -83,6 +88,38 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
+}
+
+/// Makes a folder in the system's cache that all users may enter. Root's programs may start others as another user, who cannot
+/// enter root's own cache. `None` for other users, if `ILINST_CACHE` names a cache, or if the folder cannot be made.
+#[cfg(unix)]
+pub(crate) fn folder_of_all_users(name: &str) -> Option<PathBuf> {
+    const OF_SYSTEM: &str = "/var/cache";
+    if !nix::unistd::geteuid().is_root() || env::var_os(crate::cache::VARIABLE).is_some() || !Path::new(OF_SYSTEM).is_dir() {
+        return None;
+    }
+    let own = Path::new(OF_SYSTEM).join("ilinst");
+    let folder = own.join(name);
+    fs::create_dir_all(&folder).ok()?;
+    let is_private = check(&folder).ok()?.is_ok();
+    (is_private && show_to_all_users(&own).is_ok() && show_to_all_users(&folder).is_ok()).then_some(folder)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn folder_of_all_users(_: &str) -> Option<PathBuf> {
+    None
+}
+
+/// Lets all users read a file, or enter a folder. Only its owner may change it.
+#[cfg(unix)]
+pub(crate) fn show_to_all_users(path: &Path) -> io::Result<()> {
+    let mode = if path.is_dir() { 0o755 } else { 0o644 };
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn show_to_all_users(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn builder() -> fs::DirBuilder {

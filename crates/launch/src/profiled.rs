@@ -26,20 +26,34 @@ pub struct Recording {
     pub sampling: Option<live::Sampling>,
 }
 
-/// Where the tracker of [`Recording`] stays: what a program starts may outlive who started that.
+/// Writes the tracker of [`Recording`] to a folder that stays: programs may outlive the command that started them.
 ///
 /// # Errors
 /// If there is no cache, or nothing can be written there.
 pub fn tracker_of(cache: &Cache) -> instrument::Result<PathBuf> {
-    cache.make_folder()?;
-    let folder = cache.folder().join("trackers").join(hex::encode(&Sha256::digest(TRACKER)[..8]));
-    let path = folder.join(instrument::TRACKER_FILE);
+    let hash = hex::encode(&Sha256::digest(TRACKER)[..8]);
+    let path = match private::folder_of_all_users(&hash) {
+        Some(folder) => folder,
+        None => {
+            cache.make_folder()?;
+            let folder = cache.folder().join("trackers").join(hash);
+            private::make(&folder).map_err(|error| Failure::unwritable(about(&folder, &error)))?;
+            folder
+        }
+    }
+    .join(instrument::TRACKER_FILE);
+    if path.to_string_lossy().contains(SEPARATOR) {
+        return Err(Failure::usage(format_args!(
+            "{}: .NET loads no startup hook from a path with '{SEPARATOR}'; set ILINST_CACHE to another folder",
+            path.display()
+        )));
+    }
     if fs::read(&path).is_ok_and(|there| there == TRACKER) {
         return Ok(path);
     }
-    // Others may be at it, too.
-    let temporary = folder.join(format!("{}.tmp", std::process::id()));
-    let written = private::make(&folder).and_then(|()| fs::write(&temporary, TRACKER));
+    // Other processes may write it, too.
+    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = fs::write(&temporary, TRACKER).and_then(|()| private::show_to_all_users(&temporary));
     written.and_then(|()| fs::rename(&temporary, &path)).map_err(|error| Failure::unwritable(about(&path, &error)))?;
     Ok(path)
 }
@@ -57,6 +71,8 @@ pub struct Reported {
 
 /// The assemblies that the host loads and calls before a program begins.
 const STARTUP_HOOKS: &str = "DOTNET_STARTUP_HOOKS";
+/// The character between the paths of startup hooks.
+const SEPARATOR: char = if cfg!(windows) { ';' } else { ':' };
 /// Whether a runtime loads the profiler.
 const ENABLED: [&str; 2] = ["CORECLR_ENABLE_PROFILING", "COR_ENABLE_PROFILING"];
 /// Names the profiler that a runtime loads.
@@ -132,7 +148,11 @@ impl ClrProfiler {
         if library.is_file() {
             return Ok(Self { library });
         }
-        let text = format_args!("{}: --live takes this library, which belongs beside ilinst", library.display());
+        let text = format_args!(
+            "{}: this file is missing beside ilinst, and --live, --sample and attach need it; install ilinst from an archive, or build it \
+             (cargo build --profile shipped --package ilinst-clr-profiler)",
+            library.display()
+        );
         Err(Failure::unreadable(text))
     }
 
@@ -190,7 +210,7 @@ impl ClrProfiler {
         if let Some(tracker) = tracker {
             let mut hooks = tracker.clone().into_os_string();
             if let Some(others) = env::var_os(STARTUP_HOOKS).filter(|others| !others.is_empty()) {
-                hooks.push(if cfg!(windows) { ";" } else { ":" });
+                hooks.push(SEPARATOR.to_string());
                 hooks.push(others);
             }
             command.set(live::TRACKER, tracker).set(STARTUP_HOOKS, hooks);
@@ -252,7 +272,8 @@ impl ClrProfiler {
             ),
             None => format!(
                 "no runtime loaded the profiler ({}): the command starts no .NET, or one for another processor than {}, or one \
-                 without a profiling API: native AOT, or Mono without --sample",
+                 without a profiling API (native AOT, or Mono without --sample), or it starts it as another user; as that user, run \
+                 ilinst itself",
                 self.library.display(),
                 env::consts::ARCH
             ),

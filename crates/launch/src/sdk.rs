@@ -67,7 +67,8 @@ impl SdkCommand {
             "run" if is_of_file(&own()) => {
                 if own().any(|word| word.as_os_str() == "--no-build") {
                     let text = format!(
-                        "{name} run --no-build: of a program in one file the SDK starts what it keeps; leave --no-build out"
+                        "{name} run --no-build: the SDK starts its earlier build of a single-file program, which is not instrumented; leave out \
+                         --no-build"
                     );
                     return Err(Failure::usage(text));
                 }

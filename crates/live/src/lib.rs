@@ -20,11 +20,11 @@ pub const MONO_PROFILER: &str = "ilinst";
 pub const OPTIONS: &str = "ILINST_LIVE_OPTIONS";
 /// The variable that is 1 if assemblies of the framework are recorded, too.
 pub const ALL_ASSEMBLIES: &str = "ILINST_LIVE_ALL_ASSEMBLIES";
-/// The assembly that the user named, by its path: it is recorded even if it is signed as the framework is.
+/// The variable with the path of the assembly that the user named. It is recorded even if it is signed as the framework is.
 pub const PROGRAM: &str = "ILINST_LIVE_PROGRAM";
-/// Whether of a folder whose `deps.json` lists projects nothing else is recorded: 1.
+/// The variable that is 1 if, in a folder whose `deps.json` lists projects, only these projects are recorded.
 pub const PROJECTS_ALONE: &str = "ILINST_LIVE_PROJECTS_ALONE";
-/// Where the tracker is, if methods are to be woven when they are loaded.
+/// The variable with the tracker's path. With it, methods are instrumented when their modules are loaded.
 pub const TRACKER: &str = "ILINST_LIVE_TRACKER";
 /// The variable with the folder where the profiler reports its start, in a file named by the process id.
 pub const STATUS: &str = "ILINST_LIVE_STATUS";
@@ -42,17 +42,15 @@ pub const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The file in [`STATUS`]'s folder whose presence asks for the removal of probes at once. Removing the folder does the same.
 pub const STOP: &str = "stop";
 
-/// A profiler that stays is asked again by a pipe. On Linux it has no name: a file in memory beside it has a name of this and of the
-/// pipe's descriptor. On Windows its name is this, the process's number, a `-`, and a number that nobody can guess.
+/// The start of the name of the pipe by which a loaded profiler is asked again. On Linux, a file in memory has this name and the
+/// pipe's descriptor, and the pipe has no name. On Windows, the process id, a `-` and a random number follow.
 pub const PIPE: &str = "ilinst-attach-";
-/// More bytes than that are not written to a pipe at once (pipe(7), `PIPE_BUF`).
+/// The largest message in bytes: a pipe takes no more at once (pipe(7), `PIPE_BUF`).
 const LONGEST_MESSAGE: usize = 4096;
-/// Requests there begin with it; behind it are their size and the lines that the runtime's port passes on at first.
+/// The start of a request. Its size in bytes (u32) and its lines follow, as the runtime's port passes them on at first.
 const REQUEST_MAGIC: [u8; 8] = *b"ILINSTA1";
 /// The largest request accepted, in bytes; the runtime's port has the same limit.
 pub const LARGEST_REQUEST: usize = 1 << 16;
-/// The time after which a client that has not sent its request is disconnected.
-pub const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pipe's descriptor, by what a process's descriptor leads to: `/memfd:ilinst-attach-42 (deleted)`.
 pub fn pipe_of(link: &str) -> Option<u32> {
@@ -110,15 +108,17 @@ pub const WOVEN: &str = "woven";
 pub const DETACHED: &str = "detached";
 /// The start of the file in [`STATUS`] if the runtime cannot unload the profiler; the reason follows.
 pub const STAYS: &str = "stays: ";
-/// When hooks record; behind it is the profile, and a line for each module of which methods are left alone, and why.
+/// The start of the file in [`STATUS`] once hooks record. The profile's path follows, and a line with the reason for each module
+/// with skipped methods.
 pub const RECORDING: &str = "recording";
-/// When methods are woven as their modules are loaded; behind it is a line for each module that runs as it is, and why.
+/// The start of the file in [`STATUS`] once methods are instrumented as their modules are loaded. A line with the reason follows for
+/// each module that is not instrumented.
 pub const REWRITING: &str = "rewriting";
 /// The start of a line of [`REWRITING`] for a module whose precompiled code is not used; its path follows.
 pub const PRECOMPILED: &str = "precompiled: ";
-/// When hooks record a program whose methods were to be instrumented; behind it is why they are not.
+/// The start of the file in [`STATUS`] if hooks record a program in place of instrumentation. The reason follows.
 pub const BY_HOOKS: &str = "by hooks: ";
-/// The prefix of [`STATUS`] if the profiler could not begin.
+/// The start of the file in [`STATUS`] if the profiler could not begin. The reason follows.
 pub const FAILED: &str = "error: ";
 
 /// The variable with the values to capture of each call: words of weave's `Captured`, separated by commas.
@@ -126,7 +126,7 @@ pub const CAPTURE: &str = "ILINST_LIVE_CAPTURE";
 
 /// The variable with the way to sample, as [`Sampling`] is written. Without it, the profiler takes no samples.
 pub const SAMPLE: &str = "ILINST_LIVE_SAMPLE";
-/// When a sampler records; behind it is the profile.
+/// The start of the file in [`STATUS`] once a sampler records. The profile's path follows.
 pub const SAMPLING: &str = "sampling";
 
 /// The time that a sampler measures, and how often.

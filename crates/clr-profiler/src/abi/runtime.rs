@@ -4,7 +4,7 @@ use std::{ffi::c_void, mem::MaybeUninit};
 
 use super::{
     com::{Guid, HResult, Interface, Owned},
-    tables::{INFO_5, INFO_10, Info, MethodMalloc, ModuleEnum},
+    tables::{IMPORT, INFO_5, INFO_10, Import, Info, MethodMalloc, ModuleEnum},
 };
 use crate::worlds::{InCallback, Object};
 
@@ -32,6 +32,8 @@ pub(crate) struct ModuleInfo {
     pub(crate) base: *const u8,
     /// `COR_PRF_MODULE_FLAGS`
     pub(crate) flags: u32,
+    /// Its MVID (II.22.30), if the runtime reports it. The file may have been replaced since.
+    pub(crate) mvid: Option<[u8; 16]>,
 }
 
 /// In [`ModuleInfo::flags`]: the module's memory has the layout of a file (`COR_PRF_MODULE_FLAT_LAYOUT`).
@@ -109,18 +111,36 @@ impl Runtime {
                 method(self.this(), module, &mut base, size, length, buffer, &mut assembly, &mut flags)
             }
         })?;
-        Some(ModuleInfo { path, base, flags })
+        let mvid = if path.is_empty() { None } else { self.mvid(module) };
+        Some(ModuleInfo { path, base, flags, mvid })
+    }
+
+    fn mvid(self, module: Id) -> Option<[u8; 16]> {
+        type F = unsafe extern "system" fn(*mut c_void, *mut u16, u32, *mut u32, *mut [u8; 16]) -> HResult;
+        const READ: u32 = 0;
+        let metadata = self.metadata(module, READ, &IMPORT)?;
+        let (import, mut length, mut mvid) = (metadata.interface(), 0, [0; 16]);
+        // SAFETY: GetScopeProps(LPWSTR, ULONG, ULONG*, GUID*). Without room for the name, only its length is returned.
+        let result = unsafe {
+            let method = import.method::<F>(Import::GetScopeProps as usize);
+            method(import.pointer(), std::ptr::null_mut(), 0, &mut length, &mut mvid)
+        };
+        done(result).map(|()| mvid)
     }
 
     /// A writable interface to a module's metadata.
     pub(crate) fn metadata_to_write(self, module: Id, id: &Guid) -> Option<Owned> {
-        type F = unsafe extern "system" fn(*mut c_void, Id, u32, *const Guid, *mut *mut c_void) -> HResult;
-        // CorOpenFlags
         const WRITE: u32 = 1;
+        self.metadata(module, WRITE, id)
+    }
+
+    /// An interface to a module's metadata, opened with these `CorOpenFlags`.
+    fn metadata(self, module: Id, flags: u32, id: &Guid) -> Option<Owned> {
+        type F = unsafe extern "system" fn(*mut c_void, Id, u32, *const Guid, *mut *mut c_void) -> HResult;
         let mut found = std::ptr::null_mut();
         // SAFETY: GetModuleMetaData(ModuleID, DWORD, REFIID, IUnknown**); the result is a counted reference.
         unsafe {
-            done(self.0.method::<F>(Info::GetModuleMetaData as usize)(self.this(), module, WRITE, id, &mut found))?;
+            done(self.0.method::<F>(Info::GetModuleMetaData as usize)(self.this(), module, flags, id, &mut found))?;
             Owned::new(found)
         }
     }

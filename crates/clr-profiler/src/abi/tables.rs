@@ -92,6 +92,12 @@ table! {
 }
 
 table! {
+    /// `IMetaDataImport`, up to the last slot used here.
+    Import, IMPORTS:
+    CloseEnum CountEnum ResetEnum EnumTypeDefs EnumInterfaceImpls EnumTypeRefs FindTypeDefByName GetScopeProps
+}
+
+table! {
     /// `IMetaDataAssemblyEmit`, up to the last slot used here.
     AssemblyEmit, ASSEMBLY_EMITS:
     DefineAssembly DefineAssemblyRef
@@ -137,6 +143,8 @@ pub const INFO_5: Guid = Guid::new(0x07602928_CE38_4B83_81E7_74ADAF781214);
 
 /// `ICorProfilerInfo10`: .NET Core 3.0 and later.
 pub const INFO_10: Guid = Guid::new(0x2F1B5152_C869_40C9_AA5F_3ABE026BD720);
+/// `IMetaDataImport`
+pub const IMPORT: Guid = Guid::new(0x7DAC8207_D3AE_4C75_9B67_92801A497D44);
 /// `IMetaDataEmit2`
 pub const EMIT_2: Guid = Guid::new(0xF5DD9950_F693_42E6_830E_7B833E8146A9);
 /// `IMetaDataAssemblyEmit`

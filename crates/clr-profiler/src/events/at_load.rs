@@ -6,7 +6,6 @@ use std::{
 };
 
 use ecma335::{Table, Token, error::Error};
-use live::REWRITING as STATUS;
 use weave::{Refusal, Tracker, Weave};
 
 use crate::{
@@ -15,8 +14,8 @@ use crate::{
         runtime::{Id, Runtime},
     },
     modules::{
-        loaded::Loaded,
-        rules::{Rules, TOOL},
+        loaded::{Loaded, TOOL},
+        rules::Rules,
     },
     process::settings,
     worlds::InCallback,
@@ -64,7 +63,8 @@ pub(crate) fn start_rewriting(_: InCallback, runtime: Runtime, rules: Rules, tra
     let bytes = std::fs::read(tracker).map_err(|error| in_tracker(&error))?;
     let tracker = Tracker::read(&bytes).map_err(|error| in_tracker(&error))?;
     weave_alone();
-    let _ = REWRITING.set((runtime, Mutex::new(Rewriting { rules, tracker, waiting: Some(Vec::new()), status: STATUS.into() })));
+    let _ = REWRITING
+        .set((runtime, Mutex::new(Rewriting { rules, tracker, waiting: Some(Vec::new()), status: live::REWRITING.into() })));
     Ok(())
 }
 

@@ -41,13 +41,13 @@ pub(crate) fn choose_functions(_: InCallback, runtime: Runtime, rules: Rules, st
     let _ = FUNCTIONS.set(Mutex::new(functions));
 }
 
-/// The lock. While it is held, make no runtime call that waits for a garbage collection: hooks that prevent one wait
-/// for this lock.
 /// Whether hooks record calls. Only then do the trees of threads stay mapped until the process ends.
 pub(crate) fn are_hooked() -> bool {
     FUNCTIONS.get().is_some()
 }
 
+/// Locks the functions. While the lock is held, make no runtime call that waits for a garbage collection: hooks that prevent one
+/// wait for this lock.
 fn functions() -> Option<MutexGuard<'static, Functions>> {
     FUNCTIONS.get().map(|functions| functions.lock().unwrap_or_else(PoisonError::into_inner))
 }

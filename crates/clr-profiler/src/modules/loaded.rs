@@ -3,12 +3,20 @@
 use std::{collections::HashMap, fs::File, sync::OnceLock};
 
 use ecma335::{
-    Image, Metadata, Rid, Table, Token,
+    Image, Metadata, Rid, Table, Token, schema,
     schema::{AssemblyRef, ExportedType, GenericParam, MethodDef, TypeDef},
 };
 use memmap2::Mmap;
+use names::MethodId;
+use profile_format::NameKind;
 
-use crate::abi::runtime::{FLAT_LAYOUT, ModuleInfo};
+use crate::{
+    abi::runtime::{FLAT_LAYOUT, ModuleInfo},
+    file,
+};
+
+/// The tool and its version, as in the marks of modules.
+pub(crate) const TOOL: &str = concat!("ilinst ", env!("CARGO_PKG_VERSION"));
 
 /// A loaded module.
 pub(crate) struct Loaded {
@@ -21,13 +29,35 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
+    /// Reads a module from its file, or from memory. `None` if neither is that module: its file may have been replaced since.
     pub(crate) fn read(place: &ModuleInfo) -> Option<Self> {
-        let bytes = Bytes::read(place)?;
+        let sources = [Bytes::of_file, Bytes::of_memory];
+        let mut all = sources.into_iter().filter_map(|source| Self::parse(place, source(place)?));
+        all.find(|loaded| place.mvid.is_none_or(|mvid| loaded.metadata.mvid().is_ok_and(|own| own == mvid)))
+    }
+
+    fn parse(place: &ModuleInfo, bytes: Bytes) -> Option<Self> {
         // SAFETY: borrowers of the bytes are dropped before them, and references given out borrow from `self`. A
         // mapping and a box keep their address when their owner moves.
         let all: &'static [u8] = unsafe { std::mem::transmute::<&[u8], &'static [u8]>(bytes.bytes()) };
         let (image, metadata) = ecma335::open(all).ok()?;
         Some(Self { path: place.path.clone(), metadata, image, types: OnceLock::new(), _bytes: bytes })
+    }
+
+    /// Writes the module's name to the profile, by its key.
+    pub(crate) fn write_name(&self, key: u64) {
+        let mut about = key.to_le_bytes().to_vec();
+        about.extend(self.metadata.mvid().unwrap_or_default());
+        let row = self.metadata.row(Rid::<schema::Module>::new(1));
+        let name = row.and_then(|row| self.metadata.name(row.name)).unwrap_or_default();
+        file::write_name(NameKind::Module, &about, &[&self.metadata.display_name(), &name, TOOL, &self.path]);
+    }
+
+    /// Writes a method's name to the profile, by its id.
+    pub(crate) fn write_method_name(&self, id: MethodId, method: Rid<MethodDef>) {
+        let name = self.metadata.row(method).and_then(|row| self.metadata.name(row.name)).unwrap_or_default();
+        let owner = self.metadata.owner(method).and_then(|owner| self.metadata.full_names().name_of(owner).ok());
+        file::write_name(NameKind::Method, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
     }
 
     /// The simple name of the assembly, if the module has its manifest.
@@ -72,12 +102,14 @@ enum Bytes {
 }
 
 impl Bytes {
-    fn read(place: &ModuleInfo) -> Option<Self> {
-        if let Ok(file) = File::open(&place.path) {
-            // SAFETY: the runtime maps the same file, and a change of the file harms both.
-            return unsafe { Mmap::map(&file) }.ok().map(Self::File);
-        }
-        // The module has no file: it comes from a bundle, or from a byte array of the program.
+    fn of_file(place: &ModuleInfo) -> Option<Self> {
+        let file = File::open(&place.path).ok()?;
+        // SAFETY: the runtime maps the same file, and a change of the file harms both.
+        unsafe { Mmap::map(&file) }.ok().map(Self::File)
+    }
+
+    /// The module comes from a bundle, or from a byte array of the program.
+    fn of_memory(place: &ModuleInfo) -> Option<Self> {
         (place.flags & FLAT_LAYOUT != 0 && !place.base.is_null()).then(|| Self::Memory(flat_image(place.base)))
     }
 

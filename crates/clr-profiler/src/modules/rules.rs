@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use ecma335::{Rid, Token, schema, schema::MethodDef};
+use ecma335::{Rid, Token, schema::MethodDef};
 use framework::Framework;
 use names::MethodId;
 use profile_format::NameKind;
@@ -14,9 +14,6 @@ use weave::{CallTarget, Options, Plan as Selection};
 
 use super::loaded::Loaded;
 use crate::{file, process::settings};
-
-/// The tool and its version, as in the marks of modules.
-pub(crate) const TOOL: &str = concat!("ilinst ", env!("CARGO_PKG_VERSION"));
 
 /// A module whose methods may be recorded.
 pub(crate) struct Module {
@@ -70,7 +67,7 @@ impl Rules {
         }
         let key = names::module_key(&loaded.metadata).ok()?;
         let module = Module { loaded, key, selection };
-        module.write_name();
+        module.loaded.write_name(module.key);
         Some(module)
     }
 }
@@ -89,10 +86,7 @@ impl Module {
         let rid: Rid<MethodDef> = Token(token).rid_in()?;
         let recorded = self.selection.recorded_as(&self.loaded.image, &self.loaded.metadata, rid)?;
         let id = MethodId::new(self.key, recorded.get());
-        let metadata = &self.loaded.metadata;
-        let name = metadata.row(recorded).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-        let owner = metadata.owner(recorded).and_then(|owner| metadata.full_names().name_of(owner).ok());
-        file::write_name(NameKind::Method, &id.0.to_le_bytes(), &[&owner.unwrap_or_default(), &name]);
+        self.loaded.write_method_name(id, recorded);
         Some(id)
     }
 
@@ -120,14 +114,5 @@ impl Module {
         let Loaded { metadata, image, .. } = &*self.loaded;
         let rows = metadata.tables.rows::<MethodDef>().filter(|(_, row)| row.is_async());
         rows.filter(|(rid, _)| self.selection.recorded_as(image, metadata, *rid).is_some()).count()
-    }
-
-    fn write_name(&self) {
-        let Loaded { path, metadata, .. } = &*self.loaded;
-        let mut about = self.key.to_le_bytes().to_vec();
-        about.extend(metadata.mvid().unwrap_or_default());
-        let assembly = metadata.display_name();
-        let name = metadata.row(Rid::<schema::Module>::new(1)).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-        file::write_name(NameKind::Module, &about, &[&assembly, &name, TOOL, path]);
     }
 }

@@ -10,7 +10,7 @@ use super::{
     call,
     handler::signal::read_memory,
     ids::{DYNAMIC, Ids, KERNEL, Place, RUNTIME},
-    maps::Maps,
+    maps::{Mapping, Maps},
 };
 use crate::abi::runtime::{Id, Runtime};
 
@@ -210,7 +210,7 @@ impl Names {
             self.refresh();
         }
         let mapping = self.maps.at(address).cloned();
-        let is_native = mapping.as_ref().is_some_and(|mapping| mapping.is_library() && mapping.path.contains(".so"));
+        let is_native = mapping.as_ref().is_some_and(Mapping::is_shared_object);
         if !is_native && mapping.as_ref().is_some_and(|mapping| mapping.is_executable) {
             let function = self.runtime.function_at(address);
             if let Some((function, place)) = function.and_then(|function| Some((function, self.runtime.function(function)?))) {
@@ -235,7 +235,12 @@ impl Names {
             Method::OfModule { module, token } => {
                 let runtime = self.runtime;
                 let id = self.ids.method(*module, *token, || runtime.module(*module));
-                id.unwrap_or_else(|| self.ids.intern(DYNAMIC, &format!("method 0x{token:08X} of a dynamic assembly")))
+                id.unwrap_or_else(|| {
+                    let path = runtime.module(*module).map(|place| place.path).unwrap_or_default();
+                    // A file that was replaced has no names for the module.
+                    let file = path.rsplit(['/', '\\']).next().filter(|file| !file.is_empty()).unwrap_or("a dynamic assembly");
+                    self.ids.intern(DYNAMIC, &format!("method 0x{token:08X} of {file}"))
+                })
             }
         }
     }

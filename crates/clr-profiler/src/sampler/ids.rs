@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use ecma335::{Rid, Token, schema, schema::MethodDef};
+use ecma335::{Rid, Token, schema::MethodDef};
 use names::MethodId;
 use profile_format::NameKind;
 
@@ -13,7 +13,7 @@ use super::{maps::Mapping, symbols::Symbols};
 use crate::{
     abi::runtime::{Id, ModuleInfo},
     file::write_name,
-    modules::{loaded::Loaded, rules::TOOL},
+    modules::loaded::{Loaded, TOOL},
 };
 
 /// A module key has 40 bits.
@@ -65,23 +65,16 @@ impl Ids {
         let module = self.modules.entry(module).or_insert_with(|| {
             let loaded = Loaded::read(&place()?)?;
             let key = names::module_key(&loaded.metadata).ok()?;
-            let mut about = key.to_le_bytes().to_vec();
-            about.extend(loaded.metadata.mvid().unwrap_or_default());
-            let row = loaded.metadata.row(Rid::<schema::Module>::new(1));
-            let name = row.and_then(|row| loaded.metadata.name(row.name)).unwrap_or_default();
-            write_name(NameKind::Module, &about, &[&loaded.metadata.display_name(), &name, TOOL, &loaded.path]);
+            loaded.write_name(key);
             Some(Module { loaded, key })
         });
         let Module { loaded, key } = module.as_ref()?;
         let rid: Rid<MethodDef> = Token(token).rid_in()?;
-        let id = MethodId::new(*key, rid.get()).0;
-        if self.named.insert(id) {
-            let metadata = &loaded.metadata;
-            let name = metadata.row(rid).and_then(|row| metadata.name(row.name)).unwrap_or_default();
-            let owner = metadata.owner(rid).and_then(|owner| metadata.full_names().name_of(owner).ok()).unwrap_or_default();
-            write_name(NameKind::Method, &id.to_le_bytes(), &[&owner, &name]);
+        let id = MethodId::new(*key, rid.get());
+        if self.named.insert(id.0) {
+            loaded.write_method_name(id, rid);
         }
-        Some(id)
+        Some(id.0)
     }
 
     /// A native function. Where its library names none, the library.

@@ -84,6 +84,14 @@ impl Mapping {
     pub(super) fn is_library(&self) -> bool {
         self.path.starts_with('/') && !self.path.starts_with("/memfd:")
     }
+
+    /// Whether it is a library of native code, by its file's name: `libc.so`, `libc.so.6`.
+    pub(super) fn is_shared_object(&self) -> bool {
+        let path = self.path.strip_suffix(" (deleted)").unwrap_or(&self.path);
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let is_version = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        self.is_library() && (name.ends_with(".so") || name.rsplit_once(".so.").is_some_and(|(_, version)| is_version(version)))
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +116,18 @@ nonsense
         assert!(maps.at(0x14000).is_some_and(|anonymous| !anonymous.is_library()));
         assert!(maps.at(0x20800).is_some_and(|compiled| !compiled.is_library() && compiled.is_executable));
         assert!([0, 0x15000, 0x21000, usize::MAX].iter().all(|address| maps.at(*address).is_none()));
+    }
+
+    #[test]
+    fn libraries_of_native_code_are_known_by_their_files_names() {
+        let is_native = |path: &str| {
+            let mapping = Mapping::parse(&format!("10000-12000 r-xp 00000000 fd:00 5 {path}")).expect("it is a mapping");
+            mapping.is_shared_object()
+        };
+        let native = ["/usr/lib/libc.so.6", "/app/libx.so", "/app/libx.so (deleted)", "/my.so/libx.so.1.2"];
+        assert!(native.iter().all(|path| is_native(path)));
+        let others = ["/var/www/www.some.so/App.dll", "/my.solution/App.dll", "/app/Our.so.Tools.dll", "/app/host", "", "[vdso]"];
+        assert!(!others.iter().any(|path| is_native(path)));
     }
 
     #[test]

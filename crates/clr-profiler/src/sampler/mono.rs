@@ -27,13 +27,13 @@ use self::{
     async_context::Async,
 };
 use super::{
-    NOT_RUN, OfThread, PERIOD,
     handler::{
         ring::{Ring, Sample, Writer},
         walk::{End, MAX_FRAMES},
     },
     ids::{self, Ids},
     maps::Maps,
+    of_thread::{NOT_RUN, OfThread, PERIOD},
     paths::{AllPaths, Value},
     threads::own_id,
 };
@@ -82,6 +82,8 @@ static API: OnceLock<Api> = OnceLock::new();
 /// Each thread's own [`Thread`]. Unlike thread-local storage of a library that is loaded late, it allocates nothing in the handler.
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Whether recording is paused. The signal handler must not ask the profile: it may interrupt the thread that has it locked.
+static IS_PAUSED: AtomicBool = AtomicBool::new(false);
 static IS_WALL: AtomicBool = AtomicBool::new(false);
 
 fn session() -> MutexGuard<'static, Option<Session>> {
@@ -127,6 +129,7 @@ fn begin(may: InCallback) -> Result<String, String> {
         frames: Vec::new(),
         looked_at: None,
     });
+    IS_PAUSED.store(file::is_paused(), Relaxed);
     IS_ON.store(true, Release);
     let callbacks = Callbacks { sample, thread_started, thread_stopped, method_freed, image_unloaded, domain_unloaded, shutdown };
     let watch = || worlds::spawn(run).map_err(|error| format!("no thread can be started: {error}"));
@@ -244,7 +247,7 @@ unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *co
     let Some(cpu) = crate::tree::cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID) else { return };
     let (now, ran) = (clock::now(), cpu - thread.cpu.load(Relaxed));
     let elapsed = now - thread.clock.load(Relaxed);
-    let is_recorded = IS_ON.load(Relaxed) && !file::is_paused();
+    let is_recorded = IS_ON.load(Relaxed) && !IS_PAUSED.load(Relaxed);
     // SAFETY: the kernel passes the context.
     let is_waiting = || unsafe { waits(&*context.cast()) };
     // The CPU time counts for the place where the thread is next found running.
@@ -334,7 +337,7 @@ impl Session {
             while thread.ring.next(&mut sample) {
                 self.frames_of(&sample);
                 if of_thread.is_none() {
-                    *of_thread = self.paths.take().map(|paths| OfThread::new(id, paths));
+                    *of_thread = self.paths.take().map(|paths| OfThread::new(id, paths, 0));
                     of_thread.iter_mut().for_each(OfThread::look);
                 }
                 if let Some(of_thread) = of_thread {
@@ -388,7 +391,7 @@ impl Session {
         *self.methods.entry(method).or_insert_with(|| {
             // SAFETY: samples are read before a method is freed: `freed`.
             let (token, image, path) = unsafe { api.place_of(std::ptr::with_exposed_provenance(method)) };
-            let place = || Some(ModuleInfo { path, base: null(), flags: 0 });
+            let place = || Some(ModuleInfo { path, base: null(), flags: 0, mvid: None });
             (token != 0).then(|| {
                 let id = ids.method(image, token, place);
                 id.unwrap_or_else(|| ids.intern(ids::DYNAMIC, &format!("method 0x{token:08X} of a dynamic assembly")))
@@ -404,6 +407,7 @@ impl Session {
         let period = self.sampling.period().as_nanos().max(1) as u64;
         file::set_sample_losses(self.lost / period, 0, 0);
         recording::update_file(may, true);
+        IS_PAUSED.store(file::is_paused(), Relaxed);
         self.looked_at = Some(Instant::now());
     }
 }

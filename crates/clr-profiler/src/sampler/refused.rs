@@ -15,6 +15,8 @@ pub(crate) fn start(_: impl MayWait, _runtime: Runtime, _sampling: Sampling, _ma
 
 pub(crate) fn add_compiled(_: OnOwnThread, _runtime: Runtime) {}
 
+pub(crate) fn leave_out_cpu_so_far(_: OnOwnThread) {}
+
 pub(crate) fn compiled(_: InCallback, _function: Id, _is_dynamic: bool) {}
 
 pub(crate) fn thread_began(_: InCallback) {}

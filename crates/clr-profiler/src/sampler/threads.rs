@@ -27,6 +27,8 @@ pub(super) struct Threads {
     is_on: bool,
     /// Whether the system forbids perf events.
     has_no_events: bool,
+    /// The number of timers that may still be made. Each needs a place in the user's queue of signals, which the runtime needs, too.
+    timers_left: u64,
     /// The threads that got no clock.
     refused: HashSet<i32>,
     next_scan: Option<Instant>,
@@ -84,6 +86,18 @@ pub(super) fn cpu_time(id: i32) -> Option<i64> {
     crate::tree::cpu_time_of(cpu_clock(id))
 }
 
+/// The ids of all threads of this process.
+pub(super) fn ids() -> impl Iterator<Item = i32> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.filter_map(|task| task.file_name().to_str()?.parse().ok())
+}
+
+/// Whether a thread belongs to this process. `/proc` may be that of other process namespaces, and have other numbers.
+fn is_own(id: i32) -> bool {
+    // SAFETY: signal 0 is not sent.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, 0) == 0 }
+}
+
 /// This thread has begun to run managed code.
 pub(crate) fn began(_: InCallback) {
     if let Some(threads) = all().as_mut() {
@@ -101,12 +115,32 @@ fn first(period: Duration, id: i32) -> Duration {
     Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
 }
 
+/// A line of the status of this thread (proc(5)).
+fn status(name: &str) -> Option<String> {
+    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+    Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned())
+}
+
+/// Whether a filter of system calls (seccomp) is on. Some filters end the process when it asks for a perf event.
+fn is_filtered() -> bool {
+    const FILTER: &str = "2";
+    status("Seccomp:").is_some_and(|mode| mode == FILTER)
+}
+
+/// The number of timers up to half of the user's queue of signals (`SigQ: 12/96364`). A runtime whose queue is full cannot
+/// interrupt its threads.
+fn timers_left() -> u64 {
+    let numbers = status("SigQ:").unwrap_or_default();
+    let numbers = numbers.split_once('/').and_then(|(used, limit)| Some((used.parse::<u64>().ok()?, limit.parse::<u64>().ok()?)));
+    numbers.map_or(u64::MAX, |(used, limit)| (limit / 2).saturating_sub(used))
+}
+
 /// Begins to sample all threads, with clocks of this period or, without one, by signals of another thread.
 pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
     let threads = all.get_or_insert_with(Threads::default);
     (threads.period, threads.is_on, threads.next_scan) = (period, true, None);
-    threads.has_no_events = false;
+    threads.has_no_events = is_filtered();
     threads.refused.clear();
     signal::set_period(period.unwrap_or_default());
     threads.own = vec![own_id()];
@@ -134,7 +168,7 @@ impl Threads {
     }
 
     fn add(&mut self, id: i32) {
-        if !self.is_on || self.places.contains_key(&id) || self.own.contains(&id) {
+        if !self.is_on || self.places.contains_key(&id) || self.own.contains(&id) || !is_own(id) {
             return;
         }
         let place = match self.free.pop() {
@@ -177,7 +211,9 @@ impl Threads {
         if let Some(Err(error)) = &event {
             self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
         }
-        Clock { event: event.and_then(Result::ok), timer: Timer::new(id, place, times) }
+        let timer = if self.timers_left == 0 { None } else { Timer::new(id, place, times) };
+        self.timers_left -= u64::from(timer.is_some());
+        Clock { event: event.and_then(Result::ok), timer }
     }
 
     fn remove(&mut self, id: i32) {
@@ -207,11 +243,10 @@ impl Threads {
     }
 
     fn scan(&mut self) {
-        let Ok(tasks) = fs::read_dir("/proc/self/task") else { return };
-        let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
+        self.timers_left = timers_left();
         let mut ended: Vec<i32> = Vec::new();
         let mut alive = HashSet::with_capacity(self.places.len());
-        for id in ids {
+        for id in ids() {
             alive.insert(id);
             self.add(id);
         }
@@ -220,8 +255,8 @@ impl Threads {
     }
 }
 
-/// Has a thread take a sample of itself.
-pub(super) fn interrupt(place: usize, id: i32) {
+/// Has a thread take a sample of itself. Returns false if the signal could not be sent.
+pub(super) fn interrupt(place: usize, id: i32) -> bool {
     // `siginfo_t` as the kernel takes it from a sender.
     #[repr(C)]
     struct Info {
@@ -235,7 +270,7 @@ pub(super) fn interrupt(place: usize, id: i32) {
     let head = [signal::number(), 0, libc::SI_QUEUE, 0];
     let info = Info { head, process, user: 0, value: signal::value_of(place), rest: [0; 12] };
     // SAFETY: the structure has the size and layout of a `siginfo_t`. A thread that has ended is an error.
-    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, id, signal::number(), &raw const info) };
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, id, signal::number(), &raw const info) == 0 }
 }
 
 /// Whether a thread runs, or waits for a processor.

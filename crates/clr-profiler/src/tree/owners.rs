@@ -127,7 +127,7 @@ pub(super) fn own_tree_of_no_file() {
     thread_local! {
         static OWN: Cell<Option<Own<Tree>>> = const { Cell::new(None) };
     }
-    join_session();
+    join(session());
     if OWN.get().is_none() {
         OWN.set(nodes::tree_of_no_file());
     }
@@ -173,9 +173,9 @@ pub(crate) unsafe fn forget_session(_: OnOwnThread) {
     trees.unowned.clear();
 }
 
-/// Whether a session records.
-pub(super) fn has_session() -> bool {
-    SESSION.load(Relaxed) != 0
+/// The number of the session that records now; 0 if none does.
+pub(super) fn session() -> u16 {
+    SESSION.load(Relaxed)
 }
 
 /// Whether this thread's tree belongs to the current session, or to hooks.
@@ -185,7 +185,7 @@ pub(super) fn is_of_session() -> bool {
 
 /// Whether this thread's tree belongs to the session that records now.
 pub(crate) fn has_tree_of_session() -> bool {
-    has_session() && is_of_session()
+    session() != 0 && is_of_session()
 }
 
 /// The session of this thread's tree.
@@ -193,8 +193,8 @@ pub(super) fn session_of_thread() -> u16 {
     OF_THREAD.get()
 }
 
-/// Assigns this thread to the current session. It has no tree of it yet.
-pub(super) fn join_session() {
+/// Assigns this thread to a session. It has no tree of it yet.
+pub(super) fn join(session: u16) {
     current::set_tree(None);
-    OF_THREAD.set(SESSION.load(Relaxed));
+    OF_THREAD.set(session);
 }

@@ -26,9 +26,10 @@ impl Begun {
         Self(u64::from(owners::session_of_thread()) << Self::ADDRESS_BITS | address as u64)
     }
 
-    /// This thread's tree, and the address of the call's node; `None` for a call of another session.
+    /// This thread's tree, and the address of the call's node; `None` for a call of another session, or of none.
     fn place(self) -> Option<(Own<Tree>, usize)> {
-        let is_known = owners::is_of_session() && self.0 >> Self::ADDRESS_BITS == u64::from(owners::session_of_thread());
+        let session = self.0 >> Self::ADDRESS_BITS;
+        let is_known = session != 0 && owners::is_of_session() && session == u64::from(owners::session_of_thread());
         let address = self.0 & ((1 << Self::ADDRESS_BITS) - 1);
         current::tree().filter(|_| is_known).map(|tree| (tree, address as usize))
     }
@@ -66,11 +67,13 @@ pub(crate) extern "C" fn handle_with_bytes(call: Begun, allocated: i64) {
 
 #[inline]
 fn begin(method_id: u64, allocated: Option<i64>) -> Begun {
-    if !owners::has_session() || pauses::is_on() {
+    // Read once: the session may end meanwhile, and its trees stay mapped until this probe has ended.
+    let session = owners::session();
+    if session == 0 || pauses::is_on() {
         return Begun::NOTHING;
     }
-    if !owners::is_of_session() {
-        owners::join_session();
+    if owners::session_of_thread() != session {
+        owners::join(session);
     }
     if let (Some(allocated), Some(tree)) = (allocated, owners::own_tree()) {
         allocations::advance(tree, allocated);

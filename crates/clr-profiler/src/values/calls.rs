@@ -12,7 +12,7 @@ use std::{
 
 use profile_format::{
     CallRecordKind,
-    calls::{self as layout, MAX_SIZE},
+    calls::{LOST_AT, MAX_SIZE, NEWER_AT, SEQUENCE_AT},
     chunk::HEADER as CHUNK_HEADER,
     header::BLOCK,
 };
@@ -26,11 +26,6 @@ use crate::{
 
 /// The maximum number of captured open calls per thread. Calls within these are not captured.
 const MAX_FRAMES: usize = 4096;
-/// Offset in a chunk of calls, after the common header: its number in its tree, the number of the thread's calls that
-/// were not captured, and, for the writer, the thread's next older chunk.
-const SEQUENCE_AT: usize = layout::SEQUENCE_AT;
-const LOST_AT: usize = layout::LOST_AT;
-const OLDER_AT: usize = layout::NEWER_AT;
 
 /// The maximum number of by-reference parameters of a call that are read again at its end.
 pub(super) const MAX_REFERENCES: usize = 6;
@@ -207,7 +202,7 @@ impl ThreadCalls {
         }
         // SAFETY: as in `record`; the header has room for these fields, aligned.
         unsafe {
-            let link = |chunk: *mut Chunk| chunk.byte_add(OLDER_AT).cast::<*mut Chunk>();
+            let link = |chunk: *mut Chunk| chunk.byte_add(NEWER_AT).cast::<*mut Chunk>();
             if chunk == self.oldest {
                 let next = link(chunk).read();
                 // Other processes can write to the file, so the value is checked.

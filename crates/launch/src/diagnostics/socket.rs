@@ -33,13 +33,13 @@ pub(super) fn port_of(process: u32, is_given_up: &dyn Fn() -> bool) -> instrumen
     let since = Instant::now();
     loop {
         if cfg!(target_os = "linux") && !about.exists() {
-            return Err(Failure::not_recorded(format_args!("process {process}: there is none")));
+            return Err(Failure::not_recorded(format_args!("process {process}: there is no such process")));
         }
         let user = Uid::effective().as_raw();
         if let Some(other) = user_of(&about).filter(|other| *other != user) {
             let text = format_args!(
-                "process {process} is another user's ({other}, and this is {user}), and could not tell what it records: attach \
-                 as that user, as by sudo -u '#{other}'"
+                "process {process} belongs to user {other}, and ilinst runs as user {user}: run it as that user (sudo -u '#{other}' \
+                 ilinst attach {process})"
             );
             return Err(Failure::not_recorded(text));
         }
@@ -105,6 +105,13 @@ fn find_port(process: u32, about: &Path) -> Result<PathBuf, Absent> {
             (text.to_owned(), true)
         }
         (_, _, Some(false)) => ("it runs no .NET (libcoreclr.so), or its runtime is a part of a single file".to_owned(), false),
+        _ if is_in_another_mount_namespace(about) => {
+            let text = format!(
+                "it runs in a container, or with PrivateTmp= of systemd, where its files are others; run ilinst there (nsenter \
+                 --target {process} --mount --pid)"
+            );
+            (text, true)
+        }
         _ if length > LONGEST_PATH => {
             let text = format!(
                 "its TMPDIR is too long: with the socket's name, the path has {length} bytes, and a socket's has {LONGEST_PATH} at \
@@ -123,6 +130,12 @@ fn find_port(process: u32, about: &Path) -> Result<PathBuf, Absent> {
         }
     };
     Err(Absent { why: format!("({prefix}* in {}): {why}", own.display()), is_final, runs_net: runs_net.unwrap_or(false) })
+}
+
+/// Whether a process sees other files than this one. False if that cannot be found out.
+fn is_in_another_mount_namespace(about: &Path) -> bool {
+    let namespace = |about: &Path| fs::read_link(about.join("ns/mnt")).ok();
+    namespace(about).zip(namespace(Path::new("/proc/self"))).is_some_and(|(its, own)| its != own)
 }
 
 /// Asks a profiler that stays in a process: whether there is one that takes it. Its pipe is among the process's descriptors.

@@ -67,12 +67,7 @@ impl Event {
         if opened < 0 {
             return failed();
         }
-        // SAFETY: the descriptor was just opened, and is closed once. The copy is this event's from here on.
-        let file = unsafe {
-            let file = libc::fcntl(opened, libc::F_DUPFD_CLOEXEC, FIRST_FILE.min(limit / 2) as c_int);
-            libc::close(opened);
-            file
-        };
+        let file = moved(opened);
         if file < 0 {
             return failed();
         }
@@ -126,6 +121,16 @@ pub(in crate::sampler) fn arm(file: usize, period: u64) {
     unsafe {
         libc::ioctl(file as c_int, bindings::PERIOD as _, &raw const period);
         ioctls::REFRESH(file as c_int, 1);
+    }
+}
+
+/// Moves a new descriptor out of the way of the program's. The result is negative if that fails.
+pub(super) fn moved(opened: c_int) -> c_int {
+    // SAFETY: the descriptor was just opened, and is closed once.
+    unsafe {
+        let file = libc::fcntl(opened, libc::F_DUPFD_CLOEXEC, FIRST_FILE.min(file_limit() / 2) as c_int);
+        libc::close(opened);
+        file
     }
 }
 
