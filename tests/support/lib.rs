@@ -94,7 +94,7 @@ pub fn make_executable(path: &Path) {
 
 /// An empty folder for one test.
 pub fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tests").join(name);
+    let folder = root().join("target/tests").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder can be made");
     folder.canonicalize().expect("it is there")

@@ -1,6 +1,8 @@
 //! Reads GitHub's workflows.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
+
+use crate::make_executable;
 
 /// Returns the commands of each step that runs some, by the step's name. Handles `run: text`, and blocks, literal or folded.
 pub fn workflow_steps(workflow: &str) -> Vec<(String, String)> {
@@ -33,6 +35,5 @@ pub fn workflow_steps(workflow: &str) -> Vec<(String, String)> {
 /// Writes a command for a step to find: a shell script.
 pub fn write_command(path: &Path, script: &str) {
     fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("it can be written");
-    let done = Command::new("chmod").arg("+x").arg(path).status().expect("it starts");
-    assert!(done.success());
+    make_executable(path);
 }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     common::{quiet, root, sh},
-    corpus,
+    corpus, msrv,
     toolchain::{entry_of, make_at},
 };
 
@@ -21,10 +21,7 @@ const MAX_LENGTH: &str = "-max_len=40000";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let minutes = minutes_of(arguments)?;
-    let nightly = ["run", "nightly", "cargo", "--version"];
-    if !Command::new("rustup").args(nightly).output().context("rustup cannot be run")?.status.success() {
-        quiet(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))?;
-    }
+    msrv::install("nightly")?;
     let cargo_fuzz = cargo_fuzz()?;
     let seeds = ["run", "--quiet", "--release", "--package", "fuzz-harness", "--example", "fuzz_corpus", "--", "fuzz/corpus"];
     quiet(Command::new(env!("CARGO")).args(seeds).arg(corpus::prepare(false)?.0).current_dir(root()))?;

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// Installs a toolchain, unless it is installed.
-fn install(version: &str) -> Result<()> {
+pub(crate) fn install(version: &str) -> Result<()> {
     let is_there = Command::new("rustup").args(["run", version, "cargo", "--version"]).output();
     if is_there.context("rustup cannot be run")?.status.success() {
         return Ok(());

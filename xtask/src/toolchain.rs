@@ -41,8 +41,7 @@ pub(crate) enum Tier {
 type Found = Vec<Result<Vec<(&'static str, PathBuf)>>>;
 
 const FULL: &str = "--full";
-/// Debian's programs of the default tier: Mono, a program that makes system calls fail, one that opens pages, and one that
-/// formats the manual.
+/// Debian's programs of the default tier: Mono, strace, valgrind, Chromium, and groff for the manual.
 const PROGRAMS: [Programs; 5] = [
     Programs {
         names: &[
@@ -61,6 +60,7 @@ const PROGRAMS: [Programs; 5] = [
     Programs { names: &[("ILINST_GROFF", "groff")], packages: &["groff-base"] },
 ];
 const MONO_LIBRARIES: &str = "/usr/lib/mono";
+
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     only(arguments, &[FULL])?;
     Toolchain::prepare(if arguments.is_empty() { Tier::Default } else { Tier::Full }).print();
@@ -76,6 +76,7 @@ impl Toolchain {
             pieces.extend([
                 (|| vec![consumers::go()]) as Piece,
                 || vec![consumers::genhtml()],
+                || vec![debian::perf().context("perf cannot be had")],
                 || vec![consumers::coverage_gutters()],
                 || vec![consumers::speedscope()],
                 || vec![consumers::tables()],
@@ -85,7 +86,7 @@ impl Toolchain {
                 || vec![hosts::arm64().context("arm64 cannot be emulated")],
                 || vec![hosts::pythonnet().context("pythonnet cannot be had")],
                 || vec![hosts::node_api().context("node-api-dotnet cannot be had")],
-                || vec![debian::arm64().context("arm64 cannot be emulated")],
+                || vec![debian::arm64_linker().context("nothing can be linked for arm64")],
             ]);
         }
         let results: Found = thread::scope(|scope| {

@@ -59,7 +59,7 @@ pub use folder::{CACHE_TAG, CACHE_TAG_FILE, files_below, is_cache, is_link_out};
 pub use hook_assembly::HookAssembly;
 pub use input::{Input, not_an_assembly, read_assembly, read_small};
 pub use job::Job;
-pub use manifest::manifest_path;
+pub use manifest::{MANIFEST_SUFFIX, manifest_path};
 pub use options::Options;
 pub use originals::{Restored, is_woven_in_place, restore};
 pub use outputs::Outputs;

@@ -201,9 +201,12 @@ fn put_quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
+/// The suffix of a manifest's file name, after the name of the instrumented file.
+pub const MANIFEST_SUFFIX: &str = ".ilinst.json";
+
 /// Returns the path of an output's manifest: `app.dll.ilinst.json` (docs/manifest-format.md).
 pub fn manifest_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
-    path.push(".ilinst.json");
+    path.push(MANIFEST_SUFFIX);
     path.into()
 }

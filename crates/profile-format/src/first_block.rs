@@ -156,7 +156,30 @@ kinds! {
     }
 }
 
+impl ClockKind {
+    /// Returns its word in options and documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Stopwatch => "stopwatch",
+            Self::Tsc => "tsc",
+            Self::Program => "program",
+        }
+    }
+}
+
 impl RecordingMode {
+    /// Returns its word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Sampled => "sampled",
+            Self::Count => "count",
+            Self::Trace => "trace",
+            Self::Cpu => "cpu",
+            Self::Wall => "wall",
+        }
+    }
+
     /// Returns the option that sets the mode.
     pub const fn option(self) -> &'static str {
         match self {

@@ -174,11 +174,6 @@ impl Profile {
         running(self.sum(SampleType::WALL), self.sum(SampleType::WAITING), self.sum(SampleType::PROBES)).max(0)
     }
 
-    /// Returns whether a sampler measured times.
-    pub fn is_sampled(&self) -> bool {
-        self.mode.has_samples()
-    }
-
     /// Returns for each function whether calls of it within it are recursion. All unnamed functions of a native library are one
     /// function here, and call one another.
     pub fn recursive(&self) -> Vec<bool> {

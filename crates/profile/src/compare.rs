@@ -10,7 +10,7 @@ mod tree;
 
 pub use self::{
     change::{ALPHA, Change, Test},
-    comparison::{CompareOptions, Comparison, LEAST_SHARE, unit_of_program},
+    comparison::{CompareOptions, Comparison, LEAST_SHARE, numbers_of_program, unit_of_program},
     method::{MethodChange, Verdict},
     tree::PathChange,
 };

@@ -204,17 +204,10 @@ fn lines_of(method: usize, points: &[Point]) -> Vec<Line> {
 
 /// The lines of points, each with its method.
 fn lines(mut points: Vec<(Point, usize)>) -> Vec<Line> {
-    let position = |point: &Point| (point.start_line, point.start_column, point.end_line, point.end_column);
     points.retain(|(point, _)| (1..=LAST_LINE).contains(&point.start_line));
-    points.sort_by_key(|(point, _)| position(point));
+    points.sort_by_key(|(point, _)| point.position());
     // Each constructor has the initializers of fields.
-    points.dedup_by(|(point, _), (first, _)| {
-        let is_same = position(point) == position(first);
-        if is_same {
-            first.count = first.count.saturating_add(point.count);
-        }
-        is_same
-    });
+    points.dedup_by(|(point, _), (first, _)| first.add_if_same(point));
     let mut lines: Vec<Line> = Vec::new();
     // The last lines of points that have begun, outer ones first.
     let mut open: Vec<(u32, Line)> = Vec::new();

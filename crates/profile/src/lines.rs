@@ -94,8 +94,17 @@ pub struct Point {
 }
 
 impl Point {
-    fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> Position {
         (self.start_line, self.start_column, self.end_line, self.end_column)
+    }
+
+    /// Adds the count of a point at the same position. Returns whether it is at the same position.
+    pub(crate) fn add_if_same(&mut self, other: &Self) -> bool {
+        let is_same = self.position() == other.position();
+        if is_same {
+            self.count = self.count.saturating_add(other.count);
+        }
+        is_same
     }
 }
 
@@ -221,13 +230,7 @@ fn add_points(sum: &mut Vec<Point>, more: &[Point]) {
     }
     sum.extend_from_slice(more);
     sum.sort_by_key(Point::position);
-    sum.dedup_by(|point, first| {
-        let is_same = point.position() == first.position();
-        if is_same {
-            first.count = first.count.saturating_add(point.count);
-        }
-        is_same
-    });
+    sum.dedup_by(|point, first| first.add_if_same(point));
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ impl Part {
         self.programs.insert(profile.program.clone());
         self.runtimes.insert(profile.runtime.clone());
         self.paths.insert(profile.path.clone());
-        self.end = worse(self.end, Some(profile.end));
+        self.end = self.end.max(Some(profile.end));
         self.disk_was_full |= profile.disk_was_full;
         self.has_captured_calls |= profile.has_captured_calls;
         self.profiles += 1;
@@ -231,7 +231,7 @@ impl Part {
         self.programs.extend(other.programs.iter().cloned());
         self.runtimes.extend(other.runtimes.iter().cloned());
         self.paths.extend(other.paths.iter().cloned());
-        self.end = worse(self.end, other.end);
+        self.end = self.end.max(other.end);
         self.disk_was_full |= other.disk_was_full;
         self.has_captured_calls |= other.has_captured_calls;
         self.profiles += other.profiles;
@@ -481,16 +481,6 @@ fn least<T: Clone + Ord>(map: &mut HashMap<u64, T>, id: u64, value: &T) {
 /// Returns the sum, if both are known.
 fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     Some(one?.wrapping_add(other?))
-}
-
-fn worse(one: Option<End>, other: Option<End>) -> Option<End> {
-    let rank = |end: &End| match end {
-        End::Clean => 0,
-        End::UnhandledException => 1,
-        End::Running => 2,
-        End::Unknown => 3,
-    };
-    one.into_iter().chain(other).max_by_key(rank)
 }
 
 /// Returns one of several names, and the number of further ones.

@@ -125,8 +125,8 @@ impl Default for Profile {
     }
 }
 
-/// The way a program ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The way a program ended, from the best to the worst.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum End {
     /// It ended normally.
     Clean,

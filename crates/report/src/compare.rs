@@ -93,17 +93,18 @@ fn summary(comparison: &Comparison) -> String {
 
 fn shown(comparison: &Comparison, value: f64) -> String {
     let by = Metric::ALL.iter().find(|metric| metric.name() == comparison.by);
-    match by.map_or(MetricUnit::Milliseconds, |metric| metric.unit()) {
-        MetricUnit::Milliseconds => format!("{value:.3} ms"),
-        MetricUnit::Count => format!("{value}"),
-        MetricUnit::Bytes => format!("{value} B"),
-    }
+    with_unit(value, by.map_or(MetricUnit::Milliseconds, |metric| metric.unit()), 3)
 }
 
 /// Returns a number of the whole program with its unit.
 fn of_program(name: &str, value: f64) -> String {
-    match unit_of_program(name) {
-        MetricUnit::Milliseconds => format!("{value:.1} ms"),
+    with_unit(value, unit_of_program(name), 1)
+}
+
+/// Returns a number with its unit. Times have so many decimals.
+fn with_unit(value: f64, unit: MetricUnit, decimals: usize) -> String {
+    match unit {
+        MetricUnit::Milliseconds => format!("{value:.decimals$} ms"),
         MetricUnit::Count => format!("{value}"),
         MetricUnit::Bytes => format!("{value} B"),
     }
@@ -112,13 +113,13 @@ fn of_program(name: &str, value: f64) -> String {
 /// Describes the test in a sentence.
 pub fn how(comparison: &Comparison) -> String {
     let (threshold, share) = (comparison.threshold_percent, LEAST_SHARE * 100.0);
-    let size = format!("it is {threshold} % or more, and {share} % of what ran");
+    let size = format!("it is at least {threshold} % (times: also {share} % of the program's running time)");
     match comparison.test {
         Test::MannWhitney => {
             format!("a change counts if {size}, and p <= {ALPHA} by the Mann-Whitney U test, two-sided, of the runs")
         }
-        Test::Ranges => format!("a change counts if {size}, and no run of one side is among those of the other"),
-        Test::Threshold => format!("a change counts if {size}; with one run on a side nothing tells change from noise"),
+        Test::Ranges => format!("a change counts if {size}, and the runs of the two sides do not overlap"),
+        Test::Threshold => format!("a change counts if {size}; with one run on a side, a change cannot be told from noise"),
     }
 }
 

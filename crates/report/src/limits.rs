@@ -21,7 +21,7 @@ const MUCH_LONGER: f64 = 1.3;
 const MUCH_OVERHEAD: f64 = 30.0;
 /// The share of samples in percent from which on a note says that they came late.
 const MUCH_LATE: f64 = 3.0;
-/// The number of methods that they propose to exclude.
+/// The number of methods that the banner proposes to exclude.
 const PROPOSED: usize = 3;
 
 /// As the tracker ends the runtime's name.
@@ -134,10 +134,10 @@ pub(crate) fn attention(profile: &Profile) -> Vec<String> {
 }
 
 /// Returns the name of the clock that timed calls; `None` if no probes did.
-pub(crate) fn clock(profile: &Profile) -> Option<String> {
+pub(crate) fn clock(profile: &Profile) -> Option<&'static str> {
     // Only probes count the ends of calls: call paths of other tools have none.
     let is_timed = matches!(profile.mode, Mode::Exact | Mode::Trace) && profile.has(SampleType::LEAVES);
-    is_timed.then(|| format!("{:?}", profile.clock).to_lowercase())
+    is_timed.then(|| profile.clock.word())
 }
 
 /// Returns sentences on samples that are missing or late.

@@ -26,8 +26,7 @@ pub(super) struct Package {
 /// The package that instruments assemblies in builds.
 pub(super) const MSBUILD: Package = Package {
     id: "Ilinst.MSBuild",
-    description: "Weaves enter and leave probes into what a project builds, so that the program measures itself: build with \
-                  -p:Ilinst=true.",
+    description: "Profiles .NET programs: adds timing code to the assemblies that a project builds. Build with -p:Ilinst=true.",
     tags: "profiler instrumentation weaving performance msbuild",
     metadata: "<developmentDependency>true</developmentDependency>",
     files: &[
@@ -43,7 +42,7 @@ pub(super) const MSBUILD: Package = Package {
 /// The package of the command line, for `dotnet tool install`.
 pub(super) const TOOL: Package = Package {
     id: "ilinst",
-    description: "Measures .NET programs that no profiler can be attached to: ilinst run -- dotnet app.dll.",
+    description: "Profiles .NET programs by adding timing code to their compiled assemblies: ilinst run -- dotnet app.dll.",
     tags: "profiler instrumentation weaving performance",
     metadata: "<packageTypes><packageType name=\"DotnetTool\" /></packageTypes>",
     files: &[("dotnet-tool/README.md", "README.md"), ("dotnet-tool/bin", "tools/netcoreapp2.1/any")],

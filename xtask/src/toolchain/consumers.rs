@@ -122,7 +122,7 @@ const SPARK: [Download; 2] = [
 ];
 const JAVA_PACKAGES: &[&str] = &["openjdk-17-jre-headless"];
 
-/// Returns Go, for its pprof.
+/// Returns lcov's genhtml.
 pub(super) fn genhtml() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("genhtml").is_none() {
         install(LCOV_PACKAGES).context("lcov cannot be had")?;
@@ -130,6 +130,7 @@ pub(super) fn genhtml() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_GENHTML", on_path("genhtml").context("genhtml is not to be had")?)])
 }
 
+/// Returns Go, for its pprof.
 pub(super) fn go() -> Result<Vec<(&'static str, PathBuf)>> {
     if on_path("go").is_none() {
         install(GO_PACKAGES).context("Go cannot be had")?;

@@ -43,32 +43,15 @@ pub(crate) fn of_debian(wanted: &[&str], packages: &[&str]) -> Result<()> {
     }
 }
 
-/// The emulator for Linux on arm64 with the libraries that .NET needs there, and the linker.
-pub(super) fn arm64() -> Result<Vec<(&'static str, PathBuf)>> {
-    const WANTED: [&str; 4] = [
-        "/usr/bin/qemu-aarch64-static",
-        "/usr/bin/aarch64-linux-gnu-gcc",
-        "/lib/aarch64-linux-gnu/libc.so.6",
-        "/usr/lib/aarch64-linux-gnu/libstdc++.so.6",
-    ];
-    const PACKAGES: [&str; 7] = [
-        "qemu-user-static",
-        "gcc-aarch64-linux-gnu",
-        "libc6-dev-arm64-cross",
-        "libc6:arm64",
-        "libstdc++6:arm64",
-        "libgcc-s1:arm64",
-        "zlib1g:arm64",
-    ];
+/// Returns the linker for Linux on arm64.
+pub(super) fn arm64_linker() -> Result<Vec<(&'static str, PathBuf)>> {
+    const LINKER: &str = "/usr/bin/aarch64-linux-gnu-gcc";
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bail!("arm64 is emulated on Linux x64 alone");
     }
-    if !WANTED.iter().all(|path| Path::new(path).exists()) {
-        quiet(as_root("dpkg").args(["--add-architecture", "arm64"]))?;
-        of_debian(&WANTED, &PACKAGES)?;
-    }
+    of_debian(&[LINKER], &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"])?;
     quiet(Command::new("rustup").args(["target", "add", "aarch64-unknown-linux-gnu"]))?;
-    Ok(vec![("ILINST_QEMU_ARM64", WANTED[0].into()), ("ILINST_LINKER_ARM64", WANTED[1].into())])
+    Ok(vec![("ILINST_LINKER_ARM64", LINKER.into())])
 }
 
 /// Counts instructions.
@@ -77,6 +60,14 @@ pub(crate) fn valgrind() -> Result<PathBuf> {
         install(&["valgrind"]).context("valgrind cannot be had")?;
     }
     on_path("valgrind").context("valgrind is not to be had")
+}
+
+/// The kernel's own profiler.
+pub(super) fn perf() -> Result<Vec<(&'static str, PathBuf)>> {
+    if on_path("perf").is_none() {
+        install(&["linux-perf"])?;
+    }
+    Ok(vec![("ILINST_PERF", on_path("perf").context("it is not to be had")?)])
 }
 
 /// Installs Debian's packages, one run at a time: apt fails if another run holds its lock.

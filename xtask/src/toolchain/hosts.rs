@@ -101,7 +101,7 @@ pub(super) fn arm64() -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(vec![("ILINST_QEMU_ARM64", on_path(EMULATOR).context("qemu is not to be had")?)])
 }
 
-/// .NET Core 3.1 for the same.
+/// Returns .NET Core 3.1 for Windows.
 pub(super) fn windows31() -> Result<Vec<(&'static str, PathBuf)>> {
     let folder = unpack_npm(&WINDOWS_NETCORE31, "windows31")?;
     Ok(vec![("ILINST_WINDOWS_DOTNET31", folder.join("dotnet.exe"))])

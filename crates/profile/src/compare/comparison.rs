@@ -79,6 +79,11 @@ const PROGRAM: [(&str, MetricUnit, OfProgram); 5] = [
 ];
 type OfProgram = fn(&Profile) -> Option<f64>;
 
+/// Returns the names of the compared numbers of the whole program.
+pub fn numbers_of_program() -> impl Iterator<Item = &'static str> {
+    PROGRAM.iter().map(|(name, ..)| *name)
+}
+
 /// Returns the unit of a number of the whole program.
 pub fn unit_of_program(name: &str) -> MetricUnit {
     PROGRAM.iter().find(|(known, ..)| *known == name).map_or(MetricUnit::Milliseconds, |(_, unit, _)| *unit)

@@ -22,6 +22,19 @@ pub enum Verdict {
     Same,
 }
 
+impl Verdict {
+    /// Returns its word in expressions and documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Same => "same",
+        }
+    }
+}
+
 /// A method on both sides.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -66,7 +66,7 @@ impl Comparison {
                     path.self_ms[side] += ms(running(at(wall), at(waiting), at(probes)).max(0));
                     path.total_ms[side] += ms(running(at(&all), at(&all_waiting), at(&all_probes)).max(0));
                     path.self_waiting_ms[side] += ms(at(waiting));
-                    if profile.is_sampled() {
+                    if profile.mode.has_samples() {
                         path.cpu_ms[side] += at(cpu) as f64 / 1e6 * weight;
                     }
                     path.calls[side] += at(calls) as f64 * weight;

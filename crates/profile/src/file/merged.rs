@@ -89,13 +89,7 @@ impl<'a> PathChunk<'a> {
             Some(MergedPath {
                 method_id: u64_at(head, layout::PATH_METHOD_ID_AT),
                 caller: (u32_at(head, layout::PATH_CALLER_AT) as usize).checked_sub(1),
-                notes: Notes {
-                    is_async: flags.has(NodeFlags::ASYNC),
-                    is_overflow: flags.has(NodeFlags::OVERFLOW),
-                    is_counted: flags.has(NodeFlags::COUNTED),
-                    was_counted: flags.has(NodeFlags::WAS_COUNTED),
-                    lost_flow: flags.has(NodeFlags::FLOW_LOST),
-                },
+                notes: Notes::from_flags(flags),
                 values: values.as_chunks().0,
             })
         })
@@ -142,14 +136,9 @@ pub(crate) fn write_paths<'v>(
         is_first = false;
         let mut chunk = vec![0; layout::FIRST_PATH_AT];
         for (method_id, caller, notes, values) in paths.by_ref().take(MOST) {
-            let flags = NodeFlags::ASYNC.when(notes.is_async)
-                | NodeFlags::OVERFLOW.when(notes.is_overflow)
-                | NodeFlags::COUNTED.when(notes.is_counted)
-                | NodeFlags::WAS_COUNTED.when(notes.was_counted)
-                | NodeFlags::FLOW_LOST.when(notes.lost_flow);
             chunk.put_u64(method_id);
             chunk.put_u32(caller.map_or(0, |caller| caller + 1));
-            chunk.put_u32(flags.bits());
+            chunk.put_u32(notes.to_flags().bits());
             values.iter().for_each(|value| chunk.put_i64(*value));
         }
         for (at, field) in [

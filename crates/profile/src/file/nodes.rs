@@ -8,7 +8,27 @@ use super::{
     chunks::{Chunk, Slots},
     cursor::{i64_at, u32_at, u64_at},
 };
-use crate::{error::Error, statistics::Statistics};
+use crate::{error::Error, model::Notes, statistics::Statistics};
+
+impl Notes {
+    pub(crate) fn from_flags(flags: NodeFlags) -> Self {
+        Self {
+            is_async: flags.has(NodeFlags::ASYNC),
+            is_overflow: flags.has(NodeFlags::OVERFLOW),
+            is_counted: flags.has(NodeFlags::COUNTED),
+            was_counted: flags.has(NodeFlags::WAS_COUNTED),
+            lost_flow: flags.has(NodeFlags::FLOW_LOST),
+        }
+    }
+
+    pub(crate) fn to_flags(self) -> NodeFlags {
+        NodeFlags::ASYNC.when(self.is_async)
+            | NodeFlags::OVERFLOW.when(self.is_overflow)
+            | NodeFlags::COUNTED.when(self.is_counted)
+            | NodeFlags::WAS_COUNTED.when(self.was_counted)
+            | NodeFlags::FLOW_LOST.when(self.lost_flow)
+    }
+}
 
 /// The least alignment of a chunk in the program's memory.
 const ALIGNMENT: u64 = 64;

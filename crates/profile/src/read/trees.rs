@@ -195,13 +195,8 @@ impl Builder<'_, '_> {
             note(function, &raw);
             let Some(tree) = self.trees.get_mut(number) else { return };
             tree.nodes.push(Node { function, caller: caller.map(|(_, node)| node) });
-            tree.notes.push(Notes {
-                is_async: raw.flags.has(NodeFlags::ASYNC) || raw.async_record != 0,
-                is_overflow,
-                is_counted: raw.flags.has(NodeFlags::COUNTED),
-                was_counted: raw.flags.has(NodeFlags::WAS_COUNTED),
-                lost_flow: raw.flags.has(NodeFlags::FLOW_LOST),
-            });
+            let notes = Notes::from_flags(raw.flags);
+            tree.notes.push(Notes { is_async: notes.is_async || raw.async_record != 0, ..notes });
             tree.sums.push(Sums {
                 // `detached` is negative while a step interrupts an open call.
                 time: Spent { total: raw.time.total.max(0), ..raw.time },

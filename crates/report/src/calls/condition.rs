@@ -82,13 +82,13 @@ impl FromStr for Comparison {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("'{}': {why}; it is as in: count > 3 && name == \"x\"", text.trim());
+        let wrong = |why: &str| format!("'{}': {why}; write it as in: count > 3 && name == \"x\"", text.trim());
         let at = text.find(['=', '!', '<', '>']).ok_or_else(|| wrong("no comparison"))?;
         let (path, rest) = text.split_at(at);
         let known = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign)).ok_or_else(|| wrong("no comparison"))?;
         let path: Vec<String> = path.trim().split('.').map(|part| part.trim().to_owned()).collect();
         if path.iter().any(String::is_empty) {
-            return Err(wrong("what is compared has no name"));
+            return Err(wrong("a name is missing before the operator"));
         }
         let with = rest.get(known.0.len()..).unwrap_or_default().trim();
         Ok(Self { path, operator: known.1, with: literal(with).ok_or_else(|| wrong("nothing to compare with"))? })

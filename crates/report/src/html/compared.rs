@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use names::Visible;
-use profile::compare::{Change, Comparison, Metric};
+use profile::compare::{Change, Comparison, Metric, Verdict};
 use serde::Serialize;
 
 /// The metrics shown on the page.
@@ -27,7 +27,7 @@ pub(crate) struct Compared {
     by: &'static str,
     program: IndexMap<&'static str, Change>,
     /// The verdict on each method.
-    verdicts: Vec<String>,
+    verdicts: Vec<Verdict>,
     /// The change of each method by metric, if known.
     metrics: IndexMap<&'static str, Vec<Option<Change>>>,
 }
@@ -44,7 +44,7 @@ impl Compared {
             runs: [comparison.base_runs, comparison.new_runs],
             by: comparison.by,
             program: comparison.program.clone(),
-            verdicts: methods.iter().map(|method| format!("{:?}", method.verdict).to_lowercase()).collect(),
+            verdicts: methods.iter().map(|method| method.verdict).collect(),
             metrics: METRICS
                 .iter()
                 .map(|metric| (metric.name(), column(*metric)))

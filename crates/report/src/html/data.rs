@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 use names::Visible;
 use profile::{
-    CallTree, Profile, SampleType,
+    CallTree, Profile, SampleType, aggregate,
     compare::{Comparison, PathChange},
     counted,
     model::Node,
@@ -32,9 +32,9 @@ pub(crate) struct Data {
     runtime: String,
     pid: u32,
     end: String,
-    mode: String,
+    mode: &'static str,
     /// The clock that timed calls; `None` if no probes did.
-    clock: Option<String>,
+    clock: Option<&'static str>,
     ticks_per_second: u64,
     cpu_ms: Option<f64>,
     /// A sentence on times that are rough, then commands; empty if they are not.
@@ -121,7 +121,7 @@ impl Data {
         let mut spans = vec![span("", profile)];
         spans.extend(phases.iter().map(|(name, phase)| span(name, phase)));
         let mut notes = notes(profile);
-        notes.extend(filter.map(|filter| format!("only {}, what leads there, and what is called there", filter.text)));
+        notes.extend(filter.map(|filter| format!("only {}, with callers and callees", filter.text)));
         notes.extend(profile.damage.as_ref().map(|damage| format!("the file is damaged: {damage}")));
         notes.iter_mut().for_each(|note| *note = Visible(&*note).to_string());
         Self {
@@ -129,7 +129,7 @@ impl Data {
             runtime: Visible(&profile.runtime).to_string(),
             pid: profile.pid,
             end: profile.end.to_string(),
-            mode: format!("{:?}", profile.mode).to_lowercase(),
+            mode: profile.mode.word(),
             clock: clock(profile),
             ticks_per_second: profile.ticks_per_second,
             cpu_ms: profile.cpu_ns.map(|cpu| cpu as f64 / 1e6),
@@ -161,7 +161,7 @@ impl Data {
             runtime: newest.map(|profile| Visible(&profile.runtime).to_string()).unwrap_or_default(),
             pid: 0,
             end: String::new(),
-            mode: String::new(),
+            mode: "",
             clock: None,
             ticks_per_second: 1_000_000_000,
             cpu_ms: None,
@@ -206,7 +206,7 @@ impl Tree {
         let [wall, waiting, probes] = [SampleType::WALL, SampleType::WAITING, SampleType::PROBES].map(flat);
         let [calls, exceptions, cpu] = [SampleType::CALLS, SampleType::EXCEPTIONS, SampleType::CPU].map(flat);
         let [bytes, counted, error] = [SampleType::ALLOCATED, SampleType::COUNTED, SampleType::UNCERTAINTY].map(flat);
-        let running = |index| at(wall, index).saturating_sub(at(waiting, index)).saturating_sub(at(probes, index));
+        let running = |index| aggregate::running(at(wall, index), at(waiting, index), at(probes, index));
         let is_wanted = |index: usize| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted.get(index) == Some(&true));
         let has = |index| is_wanted(index) && tree.values.iter().any(|values| at(values, index) != 0);
         let amounts = |index| {

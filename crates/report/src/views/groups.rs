@@ -93,7 +93,7 @@ pub fn groups(profile: &Profile, by: GroupBy, sort: SortBy, is_kept: impl Fn(usi
     let (cpu, samples) = (flat(S::CPU), flat(S::SAMPLES));
     let (wall, waiting, probes, uncertainty) = (flat(S::WALL), flat(S::WAITING), flat(S::PROBES), flat(S::UNCERTAINTY));
     let (bytes, counts_bytes) = (flat(S::ALLOCATED), profile.has(S::ALLOCATED));
-    let (mut own, is_sampled) = (vec![0_i64; rows.len()], profile.is_sampled());
+    let (mut own, is_sampled) = (vec![0_i64; rows.len()], profile.mode.has_samples());
     for (function, group) in group_of.iter().enumerate() {
         let Some((group, row)) = group.and_then(|group| Some((group, rows.get_mut(group)?))) else { continue };
         let at = |values: &[i64]| values.get(function).copied().unwrap_or_default();
