@@ -344,3 +344,30 @@ fn profiles_that_are_named_twice_count_once() {
     let written = printed(ilinst().args(["export", "--to", "lcov", "-o", "-"]).arg(&counted.profile).arg(&counted.profile));
     assert_counts(&of_lcov(&written), &counted.stated(), 1);
 }
+
+/// A build's command for a program of tests.
+#[test]
+#[ignore = "needs .NET"]
+fn a_profile_that_cannot_be_merged_is_kept() {
+    let (Some(counted), Some(runtime)) = (Counted::run("collect"), Runtime::find(".NET 8")) else { return };
+    let temporary = counted.folder.join("temporary");
+    fs::create_dir(&temporary).expect("it can be made");
+    let program = runtime.program(&counted.folder.join("woven/lines.exe"), &counted.folder);
+    let collect = |profiles: &str| {
+        let mut command = ilinst();
+        command.args(["collect", "--profiles", profiles, "--name=tests", "--assemblies=woven", "--coverage=all.xml", "--"]);
+        command.arg(program.get_program()).args(program.get_args()).current_dir(&counted.folder).env("TMPDIR", &temporary);
+        tests::take_environment(&mut command, &program);
+        said(&command.output().expect("ilinst runs"))
+    };
+    let left = || fs::read_dir(&temporary).expect("it is there").map(|entry| entry.expect("it can be read").path());
+    let (_, errors, code) = collect("collected");
+    assert_eq!((errors.as_str(), code, left().count()), ("", Some(9), 0));
+    assert_counts(&of_cobertura(&text_of(&counted.folder.join("all.xml"))), &counted.stated(), 1);
+    // A file where the folder should be.
+    let (_, errors, code) = collect("lines.exe");
+    let kept: Vec<PathBuf> = left().collect();
+    let [kept] = &kept[..] else { panic!("{kept:?}: {errors}") };
+    assert!(errors.contains(&format!("the profiles are kept in {}", kept.display())) && code == Some(9), "{errors}");
+    assert_eq!(tests::profile_in(kept).lines.len(), 1);
+}

@@ -43,9 +43,13 @@ impl Opts {
             .map_err(|error| Failure::unreadable(about(self.command[0].as_ref(), &error)))?;
         let code = exit_code(running.wait()?);
         signals.release();
-        let is_recorded = !profiles_in(output.path()).is_empty();
-        let written = if is_recorded { self.write(&output) } else { Ok(()) };
-        drop(output);
+        if profiles_in(output.path()).is_empty() {
+            return ended_with(code);
+        }
+        let written = match self.merge(&output) {
+            Ok(()) => self.export(),
+            Err(error) => Err(error.context(format!("the profiles are kept in {}", output.keep().display()))),
+        };
         if let Err(error) = written {
             complain(format_args!("{error:#}"));
             return ended_with(if code == 0 { 1 } else { code });
@@ -53,17 +57,24 @@ impl Opts {
         ended_with(code)
     }
 
-    fn write(&self, output: &Temporary) -> anyhow::Result<()> {
+    /// Merges the profiles of this program into one.
+    fn merge(&self, output: &Temporary) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.profiles).map_err(|error| Failure::unwritable(about(&self.profiles, &error)))?;
         let profile = self.profiles.join(format!("{}.ilprof", self.name));
-        let [ilinst, assemblies, to, quiet] = ["ilinst", "--assemblies", "--output", "--quiet"].map(OsString::from);
-        let merge =
-            ["merge".into(), output.path().into(), assemblies, self.assemblies.clone().into(), to.clone(), profile.into()];
-        let export = ["export".into(), self.profiles.clone().into(), "--to=cobertura".into(), to, self.coverage.clone().into()];
-        for words in [&merge[..], &export] {
-            let words = [std::slice::from_ref(&ilinst), words, std::slice::from_ref(&quiet)].concat();
-            crate::run(Cli::try_parse_from(words)?.command)?;
-        }
-        Ok(())
+        let [merge, assemblies, to] = ["merge", "--assemblies", "--output"].map(OsString::from);
+        ilinst(&[merge, output.path().into(), assemblies, self.assemblies.clone().into(), to, profile.into()])
     }
+
+    /// Writes the coverage of this and of other programs.
+    fn export(&self) -> anyhow::Result<()> {
+        let [export, format, to] = ["export", "--to=cobertura", "--output"].map(OsString::from);
+        ilinst(&[export, self.profiles.clone().into(), format, to, self.coverage.clone().into()])
+    }
+}
+
+/// Does what the command does with these arguments.
+fn ilinst(arguments: &[OsString]) -> anyhow::Result<()> {
+    let words = [&["ilinst".into()], arguments, &["--quiet".into()]].concat();
+    crate::run(Cli::try_parse_from(words)?.command)?;
+    Ok(())
 }
