@@ -79,6 +79,16 @@ impl Program {
         self.run("original", runtime, arguments, settings)
     }
 
+    /// The command that runs it as it was compiled.
+    #[cfg(feature = "full")]
+    pub(crate) fn original_command(&self, runtime: &Runtime) -> Command {
+        self.command("original", runtime)
+    }
+
+    fn command(&self, which: &str, runtime: &Runtime) -> Command {
+        runtime.program(&self.folder.join(which).join(format!("{}.exe", self.name)), &self.folder)
+    }
+
     /// Where it is.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -92,7 +102,7 @@ impl Program {
     fn run(&self, which: &str, runtime: &Runtime, arguments: &[&str], settings: &[(&str, &str)]) -> Run {
         let path = self.folder.join("run.ilprof");
         let _ = fs::remove_file(&path);
-        let mut command: Command = runtime.program(&self.folder.join(which).join(format!("{}.exe", self.name)), &self.folder);
+        let mut command = self.command(which, runtime);
         command.args(arguments).env("ILINST_OUTPUT", &path).envs(settings.iter().copied());
         if self.has_virtual_clock {
             command.env("ILINST_CLOCK", "program");

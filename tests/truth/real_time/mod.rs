@@ -6,6 +6,7 @@ mod browser;
 mod distributions;
 mod first_calls;
 mod iterators;
+mod rays;
 mod shares;
 
 use tests::Runtime;
