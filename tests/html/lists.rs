@@ -142,7 +142,7 @@ fn a_filter_leaves_what_it_names_and_the_paths_around_it() {
     expected.sort();
     paths.sort();
     assert_eq!(paths, expected);
-    assert!(shown.text("body").contains("only Store.Load, what leads there, and what is called there"));
+    assert!(shown.text("body").contains("only Store.Load, with callers and callees"));
 }
 
 #[test]

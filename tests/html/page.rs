@@ -15,7 +15,7 @@ fn nothing_that_is_read_is_written_over() {
         |html: &str| said(&ilinst().arg("report").arg(&file).arg("--html").arg(folder.join(html)).output().expect("it runs"));
     let (text, error, code) = run("shop.ilprof");
     assert_eq!((text.as_str(), code), ("", Some(2)), "{error}");
-    assert!(error.contains("it is what is to be read"), "{error}");
+    assert!(error.contains("the output would overwrite the input"), "{error}");
     assert_eq!(run("shop.ilprof/a.html").2, Some(3), "a folder that is a file");
     fs::write(&file, b"no profile").expect("it can be written");
     assert_eq!(run("b.html").2, Some(3));

@@ -66,12 +66,12 @@ fn what_a_program_writes_beside_itself_is_said_or_at_home() {
         let before = tree(home);
         let (_, errors, code) = said(&app.run(&["--no-report"], &["write"]));
         assert_eq!(code, Some(0), "what lies beside it is found: {errors}");
-        assert!(errors.contains("wrote 1 file into its own folder (state.txt), which was a copy; --in-place"), "{errors}");
+        assert!(errors.contains("wrote 1 file into the instrumented copy of its folder (state.txt); --in-place"), "{errors}");
         assert!(tree(home) == before);
 
         let (_, errors, code) = said(&app.run(&["--no-report", "--in-place"], &["write"]));
         assert_eq!(code, Some(0));
-        assert!(errors.contains("1 assembly instrumented") && !errors.contains("a copy"), "{errors}");
+        assert!(errors.contains("1 assembly instrumented") && !errors.contains("copy of its folder"), "{errors}");
         assert_eq!(fs::read_to_string(home.join("state.txt")).expect("it was written at home"), "written");
         fs::remove_file(home.join("state.txt")).expect("it can be removed");
         assert!(tree(home) == before, "put back, on {}", app.runtime.name);

@@ -175,7 +175,7 @@ fn a_command_that_was_given_up_is_never_carried_out() {
         let (_, errors, code) = run(&["pause", &pid, "--timeout=1s"]);
         signal(&child, "CONT");
         assert_eq!(code, Some(3), "{errors}");
-        assert!(errors.contains("error ILI0023:") && errors.contains("the command was taken back"), "{errors}");
+        assert!(errors.contains("error ILI0023:") && errors.contains("the command was withdrawn"), "{errors}");
         // The answer shows that it has looked.
         assert_eq!(run(&["mark", &pid, "next"]).2, Some(0));
         step(&mut child);

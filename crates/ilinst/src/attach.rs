@@ -9,7 +9,7 @@ use std::{
 };
 
 use ::instrument::{Input, NativeProgram};
-use clap::Args;
+use clap::{Arg, Args};
 use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signals};
 
 use crate::{
@@ -24,10 +24,7 @@ use crate::{
 
 /// Profile a running .NET process for a given time, then remove the probes again
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, mut_args(|argument| {
-    let is_hidden = NOT_APPLICABLE.contains(&argument.get_long().unwrap_or_default());
-    argument.hide(is_hidden)
-}))]
+#[command(after_help = EXAMPLES, mut_args(as_applicable))]
 pub(crate) struct Opts {
     /// The process id of a program on .NET Core 3.1 or later
     #[arg(value_name = "PID")]
@@ -69,6 +66,18 @@ methods are skipped and reported.";
 /// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
 const NOT_APPLICABLE: [&str; 11] =
     ["capture", "lines", "lines-only", "enter", "handle", "preset", "snk", "keep-layout", "embed", "names", "strict"];
+
+/// Shows an option in the help as it applies to a running program.
+fn as_applicable(argument: Arg) -> Arg {
+    match argument.get_long().unwrap_or_default() {
+        name if NOT_APPLICABLE.contains(&name) => argument.hide(true),
+        "leave" => argument
+            .value_name("MODE")
+            .help("Record the end of a call in a `finally` block (the default) or before each `return`"),
+        "allocations" => argument.long_help(None::<&str>),
+        _ => argument,
+    }
+}
 
 /// How long a program has to load the profiler, or to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -281,11 +290,9 @@ fn said_by(status: &Path, process: u32) -> Result<String, Failure> {
 /// The profiler's final status, in words.
 fn in_words(said: &str) -> String {
     if let Some(more) = said.strip_prefix(live::DETACHED) {
-        format!("its methods are what they were{more}")
+        format!("probes removed, and the profiler library unloaded{more}")
     } else if let Some(why) = said.strip_prefix(live::STAYS) {
-        format!(
-            "its methods are what they were; its runtime keeps the profiler, which does nothing until it is asked again: {why}"
-        )
+        format!("probes removed; the idle profiler library stays loaded, as .NET cannot unload it: {why}")
     } else {
         said.to_owned()
     }

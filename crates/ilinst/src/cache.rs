@@ -37,7 +37,7 @@ Examples:
   ilinst cache clear
 
 The cache is a folder named ilinst-cache. The environment variable ILINST_CACHE names its parent folder; the default is the \
-user's cache folder. Only entries of the cache are deleted. `ilinst run` keeps at most four builds of a program, and deletes \
+folder ilinst in the user's cache folder. Only entries of the cache are deleted. `ilinst run` keeps at most four builds of a program, and deletes \
 entries that were not used for 30 days.";
 
 impl Opts {

@@ -15,6 +15,7 @@ use crate::{
     colours::colour_report,
     failure::Failure,
     method_pattern::MethodPattern,
+    profiles,
     terminal::{Terminal, complain, print_json},
     text::count,
 };
@@ -61,8 +62,7 @@ impl CallArgs {
         how: Calls,
     ) -> anyhow::Result<()> {
         let bytes = Input::open(path)?;
-        let bad = |error| Failure::bad_profile(format_args!("{}: {error}", path.display()));
-        let calls = calls::Calls::parse(&bytes).map_err(bad)?;
+        let calls = calls::Calls::parse(&bytes).map_err(|error| profiles::bad(path, error))?;
         if calls.list.is_empty() {
             complain(format_args!(
                 "note: {}: the profile has no single calls; record them with --capture args,return,this (instrument, run)",
@@ -71,7 +71,7 @@ impl CallArgs {
         }
         let is_of_method: Vec<bool> = calls.signatures.iter().map(|signature| is_meant(method, signature)).collect();
         if let Some(pattern) = method.filter(|_| !calls.list.is_empty() && !is_of_method.contains(&true)) {
-            return Err(Failure::usage(format_args!("--method {pattern}: no call that was kept is of such a method")).into());
+            return Err(Failure::usage(format_args!("--method {pattern}: no recorded call is of a method with this name")).into());
         }
         let is_meant = |call: &&Call| {
             profile.has_moment(call.start)
@@ -99,7 +99,7 @@ impl CallArgs {
             writeln!(out, "{} more (--limit)", count(all - list.len(), "call"))?;
         }
         if calls.lost > 0 {
-            writeln!(out, "{} more were not kept: ILINST_TRACE_SIZE bounds them", count(calls.lost as usize, "call"))?;
+            writeln!(out, "{} more were not kept; a larger ILINST_TRACE_SIZE keeps more", count(calls.lost as usize, "call"))?;
         }
         Ok(out.close()?)
     }

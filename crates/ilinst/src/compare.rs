@@ -32,7 +32,7 @@ use crate::{
     output,
     profiles::{self, Naming},
     report::say_unknown,
-    terminal::{Terminal, complain},
+    terminal::{Terminal, complain, print_json},
     text::percent,
 };
 
@@ -108,7 +108,7 @@ Examples:
 Expressions for --fail-if are checked for each method:
   self > +10%                                self time grew by more than 10 %
   total > +5ms and calls = +0                5 ms more, for as many calls
-  method ~ 'Shop.*' and p95 > 20ms           95 % of calls take up to p95
+  method ~ 'Shop.*' and p95 > 20ms           p95 of a matching method is above 20 ms
   new and self > 1ms                         the base has no such method
 or for the program:
   program.running > +5% or program.cpu > 2s
@@ -119,7 +119,8 @@ counts as 0. A value without a sign is compared with the new value.
 A condition on a number that no method has is false, and a note says so.
 Words: slower, faster, new, gone, and, or, not, ( ). `~` compares a name with a pattern.
 
-A method counts as slower or faster if its median changed by at least the threshold and the change is significant. With four \
+A method counts as slower or faster if its median changed by at least the threshold, by at least 0.1 % of the \
+program's running time, and significantly. With four \
 or more runs on each side, the Mann-Whitney U test decides. With two or three runs, a change is significant if the runs of the \
 two sides do not overlap. With one run, each change is significant. Everything else is reported as the same. Methods are \
 paired by assembly, name and signature.
@@ -173,10 +174,7 @@ impl Opts {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         if self.json {
             let [base, new] = sides.map(|side| side.iter().map(|path| path.display().to_string()).collect());
-            let mut out = Terminal::json();
-            serde_json::to_writer_pretty(&mut out, &Document { base, new, comparison, failed })?;
-            writeln!(out)?;
-            return Ok(out.close()?);
+            return print_json(&Document { base, new, comparison, failed });
         }
         if self.markdown {
             let mut out = Terminal::text();
@@ -198,9 +196,7 @@ impl Opts {
 
     fn read_one(&self, path: &Path) -> anyhow::Result<Profile> {
         let profile = Naming { symbols: &self.symbols, raw: false }.read(path, self.phase.as_deref())?;
-        if let Some(damage) = &profile.damage {
-            complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
-        }
+        profiles::warn_of_damage(path, &profile);
         Ok(profile)
     }
 }

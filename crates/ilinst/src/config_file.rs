@@ -63,7 +63,9 @@ impl ConfigFile {
                     let text = |path: Option<&Path>| path.map_or_else(|| format!("no {NAME}"), |path| path.display().to_string());
                     let (one, other) = (text(one.as_ref().map(|(path, _)| path.as_path())), text(other.as_deref()));
                     let (first, input) = (first.display(), input.display());
-                    let text = format_args!("{first} has {one}, {input} {other}: say which by --config, or --no-config");
+                    let text = format_args!(
+                        "{first} uses {one}, and {input} uses {other}: choose one with --config FILE, or add --no-config"
+                    );
                     return Err(Failure::usage(text).into());
                 }
             }

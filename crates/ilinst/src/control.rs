@@ -18,7 +18,7 @@ use crate::{
     duration,
     failure::{Failure, printed},
     profiles,
-    terminal::{Terminal, print_json},
+    terminal::{print_json, print_line},
 };
 
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -68,13 +68,13 @@ macro_rules! commands {
 commands! {
     pause:
         /// Let a running program record nothing, until `resume`.
-        Pause, "paused", "  ilinst pause 4711               what the program does now is not of interest\n  ilinst resume 4711";
+        Pause, "paused", "  ilinst pause 4711               leave out the next part of the run\n  ilinst resume 4711";
     resume:
         /// Let a running program record again.
         Resume, "recording", "  ilinst resume 4711\n  ilinst resume app-4711.ilprof";
     reset:
         /// Begin anew: reports leave out what a running program did before.
-        Reset, "reset", "  ilinst reset 4711               once it is warm\n  ilinst report 4711";
+        Reset, "reset", "  ilinst reset 4711               after the program has warmed up\n  ilinst report 4711";
 }
 
 pub(crate) mod mark {
@@ -110,7 +110,7 @@ fn give(Target { target, timeout, json }: &Target, command: Command, name: &str,
     let path = profiles::find(Some(target))?;
     let profile = {
         let bytes = Input::open(&path)?;
-        Profile::parse(&bytes).map_err(|error| Failure::bad_profile(format_args!("{}: {error}", path.display())))?
+        Profile::parse(&bytes).map_err(|error| profiles::bad(&path, error))?
     };
     let gone = |why: &str| Failure::no_answer(format_args!("{}: {why}", path.display()));
     if profile.end != End::Unknown {
@@ -123,8 +123,8 @@ fn give(Target { target, timeout, json }: &Target, command: Command, name: &str,
     let mut page = Page(OpenOptions::new().read(true).write(true).open(&path).map_err(|error| unwritable(&error))?);
     let text = match page.give(command, name, *timeout).map_err(|error| unwritable(&error))? {
         Answer::Done => None,
-        Answer::TakenBack => Some("does not answer (it writes its profile at its end, or hangs); the command was taken back"),
-        Answer::Begun => Some("has begun to carry out the command, and does not say that it is done (it hangs)"),
+        Answer::TakenBack => Some("does not answer: it hangs, or runs with ILINST_WRITE=end; the command was withdrawn"),
+        Answer::Begun => Some("began the command, and did not report its end in time; it may hang"),
     };
     if let Some(text) = text {
         return Err(gone(&format!("process {} {text}", profile.pid)).into());
@@ -133,9 +133,7 @@ fn give(Target { target, timeout, json }: &Target, command: Command, name: &str,
         let answer = json!({ "process": profile.pid, "profile": path.to_string_lossy(), "done": done });
         return printed(print_json(&answer), 0);
     }
-    let mut out = Terminal::text();
-    let printing = writeln!(out, "process {}: {done}", profile.pid).and_then(|()| out.close());
-    printed(printing.map_err(Into::into), 0)
+    printed(print_line(format_args!("process {}: {done}", profile.pid)), 0)
 }
 
 /// The control page in a file.

@@ -29,9 +29,7 @@ pub(crate) fn read(files: &Profiles, root: Option<&Path>, is_quiet: bool) -> Res
     let mut all = Vec::new();
     for path in files.0.keys() {
         let profile = profiles::read(path, None)?;
-        if let Some(damage) = &profile.damage {
-            complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
-        }
+        profiles::warn_of_damage(path, &profile);
         if profile.lines.is_empty() {
             if files.0.len() == 1 {
                 return Err(Failure::usage(format_args!("{}: {HOW_TO_RECORD}", path.display())));

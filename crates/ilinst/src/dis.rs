@@ -64,7 +64,7 @@ pub(crate) struct Opts {
     stable: bool,
 
     /// Write IL for the ilasm of this runtime [default: that of the core library that the assembly refers to]
-    #[arg(long, value_name = "WHOSE")]
+    #[arg(long, value_name = "RUNTIME")]
     ilasm: Option<Assembler>,
 
     /// Show source lines, found by the PDB
@@ -120,7 +120,7 @@ impl Opts {
         let files = assemblies(&self.inputs, Links::LeadingOut)?;
         let are_many = may_be_many(&self.inputs);
         if are_many && self.pdb.is_some() {
-            return Err(Failure::usage("--pdb: it is of one assembly, and there may be several").into());
+            return Err(Failure::usage("--pdb names the PDB of one assembly: name one assembly, not a folder or several").into());
         }
         let target = |file: &Assembly| {
             self.output

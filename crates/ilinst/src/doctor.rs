@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::{
     failure::{EXIT_FINDINGS, Failure, printed},
     profiles,
-    terminal::Terminal,
+    terminal::{self, Terminal},
     text::count,
 };
 
@@ -99,7 +99,7 @@ impl Opts {
             }
         });
         let code = if findings.iter().all(|finding| finding.code.is_note()) { 0 } else { EXIT_FINDINGS };
-        printed(if self.json { print_json(&findings, &looked) } else { print(&findings, &looked) }, code)
+        printed(if self.json { print_in_json(&findings, &looked) } else { print(&findings, &looked) }, code)
     }
 }
 
@@ -123,7 +123,7 @@ fn print(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
     Ok(out.close()?)
 }
 
-fn print_json(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
+fn print_in_json(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
     let woven: Vec<String> =
         looked.folders.iter().flat_map(|folder| &folder.woven).map(|file| file.path.display().to_string()).collect();
     let profiles: Vec<String> = looked.profiles.iter().map(|path| path.display().to_string()).collect();
@@ -131,8 +131,5 @@ fn print_json(findings: &[Finding], looked: &Looked) -> anyhow::Result<()> {
         looked.folders.iter().flat_map(|folder| &folder.native).map(|path| path.display().to_string()).collect();
     let document =
         json!({ "status": looked.status, "woven": woven, "native": native, "profiles": profiles, "findings": findings });
-    let mut out = Terminal::json();
-    serde_json::to_writer_pretty(&mut out, &document)?;
-    writeln!(out)?;
-    Ok(out.close()?)
+    terminal::print_json(&document)
 }

@@ -190,8 +190,12 @@ impl Because {
 /// A reason in words. What a profile says is a rule of nobody's, so that its number would tell nothing.
 fn in_full(reason: &Reason, because: &[Because]) -> String {
     match (reason, because.first().map(|because| because.option)) {
-        (Reason::Excluded(_), Some("only-hot")) => "the profile does not show it to matter".into(),
-        (Reason::Excluded(_), Some("except-noise")) => "the profile shows it to be mostly probe".into(),
+        (Reason::Excluded(_), Some("only-hot")) => {
+            "in the profile it took less than 1 % of the slowest method's time, or was not called".into()
+        }
+        (Reason::Excluded(_), Some("except-noise")) => {
+            "in the profile it was mostly measuring overhead, or mostly only counted".into()
+        }
         _ => reason.to_string(),
     }
 }

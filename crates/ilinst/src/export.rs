@@ -1,8 +1,7 @@
 //! `ilinst export`: a profile in the format of another tool.
 
 use std::{
-    env, fs,
-    io::{self, Write as _},
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
@@ -23,7 +22,7 @@ use crate::{
     inputs::Bytes,
     output,
     profiles::{self, Naming},
-    terminal::{Terminal, complain, print_json},
+    terminal::{Terminal, complain, print_json, print_line},
 };
 
 /// Convert a profile for pprof, speedscope, Perfetto, flame graphs, tables, or readers of coverage
@@ -182,7 +181,8 @@ impl Opts {
             let program = read.profile.program.as_str();
             return said_as(&json!({ "output": target.to_string_lossy(), "format": format.name(), "program": program }));
         }
-        say(&format!("{}: {} of {}\n", target.display(), format.name(), Visible(&read.profile.program)))
+        let line = format_args!("{}: {} of {}", target.display(), format.name(), Visible(&read.profile.program));
+        printed(print_line(line), 0)
     }
 
     /// Writes the lines of all profiles.
@@ -244,7 +244,7 @@ impl Opts {
             return said_as(&json!({ "output": output, "format": format.name(), "profiles": targets.len() }));
         }
         let (count, s) = (targets.len(), if targets.len() == 1 { "" } else { "s" });
-        say(&format!("{}: rows of {count} profile{s}, by date\n", folder.display()))
+        printed(print_line(format_args!("{}: rows of {count} profile{s}, by date", folder.display())), 0)
     }
 
     fn find(&self, argument: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -272,7 +272,7 @@ impl Opts {
         let export = Export { profile, bytes, phases, origin, measure, by_thread, max_depth };
         let cut = export.write(format, out).map_err(|error| match error {
             Error::Io(error) => error.into(),
-            Error::Refused(reason) => anyhow::Error::from(Failure::bad_profile(format_args!("{}: {reason}", path.display()))),
+            Error::Refused(reason) => anyhow::Error::from(profiles::bad(path, reason)),
         })?;
         if cut != Cut::default() && !self.quiet {
             complain(format_args!("note: {}: {cut}; --max-depth N sets another limit, 0 none", path.display()));
@@ -323,12 +323,6 @@ impl Opts {
 /// Says what was done; whoever closed standard output does not want to know.
 fn said_as(value: &Value) -> anyhow::Result<u8> {
     printed(print_json(value), 0)
-}
-
-fn say(line: &str) -> anyhow::Result<u8> {
-    let mut out = Terminal::text();
-    let printing = out.write_all(line.as_bytes()).and_then(|()| out.close());
-    printed(printing.map_err(Into::into), 0)
 }
 
 /// The host name of this machine.

@@ -210,9 +210,10 @@ impl HookArgs {
         }
         let names = match &self.preset {
             Some(_) if self.leave_hook().is_some() => {
-                return Err(
-                    Failure::usage("--preset says what is called where methods end; --leave cannot name another hook").into()
-                );
+                return Err(Failure::usage(
+                    "--preset already sets the hook for the end of a method: leave out --preset, or the hook of --leave",
+                )
+                .into());
             }
             Some(Preset::Tracker) => return Ok(Some(Hooks::TRACKER)),
             Some(Preset::Classic(file)) => classic(file, known)?,

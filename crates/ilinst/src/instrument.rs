@@ -12,7 +12,7 @@ use std::{
 use ::instrument::{Destination, FileReport, Options, Report, Request};
 use clap::{Args, ValueEnum};
 
-pub(crate) use self::summary::{NOTHING_TO_WEAVE, why_nothing};
+pub(crate) use self::summary::{LEFT_ALONE, NOTHING_TO_WEAVE, why_nothing};
 use self::{lists::ListArgs, summary::Summary};
 use crate::{
     arguments::{WeaveArgs, limit_threads},

@@ -89,7 +89,7 @@ impl MeasuringArgs {
             program.env("ILINST_MODE", mode.get_name());
         }
         if let Some(clock) = self.clock.and_then(|clock| clock.to_possible_value()) {
-            program.env("ILINST_CLOCK", clock.get_name());
+            program.env(live::CLOCK, clock.get_name());
         }
         if self.exact {
             program.env("ILINST_COUNT_BELOW", "0");

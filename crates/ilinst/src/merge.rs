@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -21,7 +20,7 @@ use crate::{
     arguments::limit_threads,
     failure::{Failure, printed},
     not_loaded, output, profiles,
-    terminal::{Terminal, complain, print_json, progress_bar},
+    terminal::{complain, print_json, print_line, progress_bar},
     text::{count, size},
 };
 
@@ -100,12 +99,10 @@ impl Opts {
         if self.quiet {
             return Ok(0);
         }
-        let mut out = Terminal::text();
         let files = count(paths.len() - left_out, "profile");
         let rest = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
         let line = format_args!("{files} -> {}: {}{rest}", self.output.display(), size(written));
-        let printing = writeln!(out, "{line}").and_then(|()| out.close());
-        printed(printing.map_err(Into::into), 0)
+        printed(print_line(line), 0)
     }
 
     /// The files, each once.
@@ -165,10 +162,7 @@ impl Opts {
 
 fn add(merge: &mut Merge, path: &Path) -> Result<(), Failure> {
     let bytes = profiles::open(path)?;
-    let bad = |error: &dyn std::fmt::Display| Failure::bad_profile(format_args!("{}: {error}", path.display()));
-    let profile = Profile::parse(&bytes).map_err(|error| bad(&error))?;
-    if let Some(damage) = &profile.damage {
-        complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
-    }
-    merge.add(&bytes, &profile).map_err(|error| bad(&error))
+    let profile = Profile::parse(&bytes).map_err(|error| profiles::bad(path, error))?;
+    profiles::warn_of_damage(path, &profile);
+    merge.add(&bytes, &profile).map_err(|error| profiles::bad(path, error))
 }

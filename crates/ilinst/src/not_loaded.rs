@@ -51,7 +51,7 @@ pub(crate) fn add_to(profile: &Path, folder: &Path) -> Result<(), Failure> {
     }
     let addition = {
         let file = Input::open(profile)?;
-        let unreadable = |error| Failure::bad_profile(format_args!("{}: {error}", profile.display()));
+        let unreadable = |error| profiles::bad(profile, error);
         let missing = missing_in(&Profile::parse(&profiles::open(profile)?).map_err(unreadable)?.lines, lines);
         if missing.is_empty() {
             return Ok(());

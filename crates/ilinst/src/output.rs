@@ -19,7 +19,11 @@ pub(crate) fn write(
     clean_up_when_asked_to_end()?;
     let real = fs::canonicalize(path).ok();
     if real.is_some() && inputs.iter().any(|input| fs::canonicalize(input).ok() == real) {
-        return Err(Failure::output_is_input(format_args!("{}: it is what is to be read", path.display())).into());
+        return Err(Failure::output_is_input(format_args!(
+            "{}: the output would overwrite the input; name another file",
+            path.display()
+        ))
+        .into());
     }
     let mut outputs = Outputs::default();
     // An error unrelated to the file is reported unchanged.

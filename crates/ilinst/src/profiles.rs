@@ -3,7 +3,9 @@
 use std::{
     borrow::Cow,
     collections::BTreeSet,
-    env, fs,
+    env,
+    fmt::Display,
+    fs,
     io::Read as _,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -52,8 +54,16 @@ pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
     Ok(unpacked.map_or(Bytes::File(file), Bytes::Unpacked))
 }
 
-fn bad(path: &Path, error: &profile::Error) -> Failure {
+/// The failure of a file that is no profile, or a damaged one.
+pub(crate) fn bad(path: &Path, error: impl Display) -> Failure {
     Failure::bad_profile(format_args!("{}: {error}", path.display()))
+}
+
+/// Warns of a damaged profile.
+pub(crate) fn warn_of_damage(path: &Path, profile: &Profile) {
+    if let Some(damage) = &profile.damage {
+        complain(format_args!("warning ILI0007: {}: {damage}", path.display()));
+    }
 }
 
 /// Reads a profile. Of one that has not ended, `end` shows whether its process still runs.

@@ -115,7 +115,7 @@ pub(crate) struct ShownArgs {
     #[arg(help_heading = "Report", long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["view", "threads"])]
     columns: Vec<Column>,
 
-    /// Show at most N rows; 0 shows all [default: 40; all in trees, of lines, in JSON and CSV]
+    /// Show at most N rows; 0 shows all [default: 40; all in trees, for lines, in JSON and CSV]
     #[arg(help_heading = "Report", long, value_name = "N")]
     limit: Option<usize>,
 

@@ -70,7 +70,7 @@ fn to_json(folder: &Path, Restored { put_back, removed, changed }: &Restored) ->
 fn print(folder: &Path, Restored { put_back, removed, changed }: &Restored) -> anyhow::Result<()> {
     let mut out = Terminal::text();
     for (path, kept) in changed {
-        let kept = kept.as_ref().map(|kept| format!("; what it was before is still {}", kept.display()));
+        let kept = kept.as_ref().map(|kept| format!("; its original is {}", kept.display()));
         let what = format!("kept, as it was changed after it was instrumented{}", kept.unwrap_or_default());
         writeln!(out, "{}", Visible(format_args!("{}: {what}", path.display())))?;
     }

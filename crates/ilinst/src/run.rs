@@ -29,7 +29,7 @@ pub(crate) use self::{
 use crate::{
     arguments::WeaveArgs,
     failure::{EXIT_BAD_INPUT, EXIT_LEFT_ALONE, Failure},
-    instrument::{NOTHING_TO_WEAVE, why_nothing},
+    instrument::{LEFT_ALONE, NOTHING_TO_WEAVE, why_nothing},
     measuring::MeasuringArgs,
     not_loaded,
     sampling::SampleArgs,
@@ -202,7 +202,8 @@ impl Opts {
         if let (Some(first), false) = (written.first(), self.reporting.quiet) {
             let (files, first) = (count(written.len(), "file"), Visible(first.display()));
             complain(format_args!(
-                "note: the program wrote {files} into its own folder ({first}), which was a copy; --in-place runs it at home"
+                "note: the program wrote {files} into the instrumented copy of its folder ({first}); --in-place instruments the \
+                 original folder instead"
             ));
         }
         drop(profiles);
@@ -262,7 +263,7 @@ impl Opts {
         if let Some(file) = run.files.iter().find(|file| weaving.strict && file.has_findings()) {
             let text =
                 format!("{}: a chosen method could not be instrumented; `ilinst instrument -v` lists it", file.input.display());
-            return Err(Failure { code: "ILI0001", exit: EXIT_LEFT_ALONE, message: text });
+            return Err(Failure { code: LEFT_ALONE, exit: EXIT_LEFT_ALONE, message: text });
         }
         say_unmatched(weaving, &run.unmatched)?;
         if run.files.iter().all(|file| file.woven() == 0) {
@@ -351,7 +352,7 @@ impl Place {
         match self {
             Self::Home(home) => {
                 for (path, kept) in home.put_back()?.changed {
-                    let kept = kept.map(|kept| format!("; what it was before is {}", kept.display())).unwrap_or_default();
+                    let kept = kept.map(|kept| format!("; its original is {}", kept.display())).unwrap_or_default();
                     complain(format_args!("{}: kept, as it was changed while it was instrumented{kept}", path.display()));
                 }
                 Ok(Vec::new())

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::{
     failure::printed,
     output, profiles,
-    terminal::{Terminal, print_json},
+    terminal::{print_json, print_line},
 };
 
 /// Copy the profile of a running program
@@ -59,10 +59,8 @@ impl Opts {
             let file = json!({ "output": output.to_string_lossy(), "program": profile.program, "milliseconds": milliseconds });
             return printed(print_json(&file), 0);
         }
-        let mut out = Terminal::text();
         let line = format_args!("{}: {:.1} ms of {}", output.display(), profile.milliseconds(profile.duration), profile.program);
-        let printing = writeln!(out, "{line}").and_then(|()| out.close());
-        printed(printing.map_err(Into::into), 0)
+        printed(print_line(line), 0)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::instrument::Input;
+use ::instrument::{Input, MANIFEST_SUFFIX, manifest_path};
 use ecma335::{Token, debug::DebugEntry, is_named_as_assembly};
 use names::{Manifest, MethodId, Symbol, Symbols, module_keys};
 use profile::{
@@ -114,16 +114,11 @@ fn places(profile: &Profile, path: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
 fn woven_files(places: &[PathBuf]) -> Vec<PathBuf> {
     let entries = places.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
     let names = entries.map(|entry| entry.path()).filter_map(|path| path.to_str().map(str::to_owned));
-    names.filter_map(|name| name.strip_suffix(MANIFEST).map(PathBuf::from)).collect()
+    names.filter_map(|name| name.strip_suffix(MANIFEST_SUFFIX).map(PathBuf::from)).collect()
 }
 
-/// The suffix of a manifest's file name, after the name of the instrumented file.
-const MANIFEST: &str = ".ilinst.json";
-
 fn manifest_of(file: &Path) -> Option<Manifest> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(MANIFEST);
-    Manifest::read(&Input::open(Path::new(&name)).ok()?)
+    Manifest::read(&Input::open(&manifest_path(file)).ok()?)
 }
 
 /// Where methods of a woven file begin, each by its token: the source file and the line, if its PDB says so.

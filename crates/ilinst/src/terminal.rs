@@ -166,6 +166,13 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(out.close()?)
 }
 
+/// Prints a line of text.
+pub(crate) fn print_line(line: impl Display) -> anyhow::Result<()> {
+    let mut out = Terminal::text();
+    writeln!(out, "{line}")?;
+    Ok(out.close()?)
+}
+
 /// Says something on standard error, in one line. Where nobody listens, there is nothing else to be done.
 pub(crate) fn complain(text: impl Display) {
     let text = text.to_string().replace('\n', " ");

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     failure::printed,
     output,
-    terminal::{Terminal, print_json},
+    terminal::{print_json, print_line},
 };
 
 /// Write the tracker, the library that instrumented programs load
@@ -51,8 +51,6 @@ impl Opts {
         if self.quiet {
             return Ok(0);
         }
-        let mut out = Terminal::text();
-        let printing = writeln!(out, "{}", Visible(path.display())).and_then(|()| out.close());
-        printed(printing.map_err(Into::into), 0)
+        printed(print_line(Visible(path.display())), 0)
     }
 }

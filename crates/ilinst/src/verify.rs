@@ -4,7 +4,6 @@ mod output;
 mod references;
 
 use std::{
-    io::Write as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -19,7 +18,7 @@ use crate::{
     arguments::limit_threads,
     failure::{EXIT_BAD_INPUT, EXIT_FINDINGS, Failure, printed},
     inputs::{Assembly, Links, assemblies, may_be_many},
-    terminal::{Terminal, complain},
+    terminal::{Terminal, complain, print_json},
     verify::{
         output::{Checked, Layout},
         references::Files,
@@ -114,17 +113,12 @@ impl Opts {
     }
 
     fn print(&self, checked: &[Checked<'_>], elapsed: Duration) -> anyhow::Result<()> {
-        let mut out;
         if self.json || self.sarif {
-            out = Terminal::json();
-            let value = if self.sarif { output::sarif(checked) } else { output::to_json(checked, elapsed) };
-            serde_json::to_writer_pretty(&mut out, &value)?;
-            writeln!(out)?;
-        } else {
-            out = Terminal::text();
-            let layout = Layout { are_many: may_be_many(&self.inputs), has_types: self.types };
-            output::print(&mut out, checked, layout, elapsed)?;
+            return print_json(&if self.sarif { output::sarif(checked) } else { output::to_json(checked, elapsed) });
         }
+        let mut out = Terminal::text();
+        let layout = Layout { are_many: may_be_many(&self.inputs), has_types: self.types };
+        output::print(&mut out, checked, layout, elapsed)?;
         Ok(out.close()?)
     }
 

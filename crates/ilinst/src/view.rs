@@ -19,7 +19,7 @@ use crate::{
     colours::colour_report,
     export::measures,
     failure::Failure,
-    output,
+    output, profiles,
     terminal::{Terminal, print_json},
     text::percent,
 };
@@ -87,7 +87,7 @@ impl Opts {
     fn read(&self) -> Result<Profile, Failure> {
         let path: &Path = &self.file;
         let unreadable = |error: io::Error| Failure::unreadable(about(path, &error));
-        let bad = |error: String| Failure::bad_profile(format_args!("{}: {error}", path.display()));
+        let bad = |error: String| profiles::bad(path, error);
         if Format::of_file(&path.to_string_lossy()) == Some(Format::Parquet) {
             return read_parquet(&Input::open(path)?).map_err(bad);
         }

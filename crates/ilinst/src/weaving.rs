@@ -91,11 +91,11 @@ impl WeaveArgs {
             rules,
         };
         if weave.capture.calls && weave.hooks.methods().next().is_some() {
-            let text = "--capture keeps what the tracker's probes see, and hooks take their place: say one of them";
+            let text = "--capture needs the tracker's probes, which hooks replace: leave out --capture, or the hooks";
             return Err(Failure::usage(text).into());
         }
         if weave.allocations && (weave.lines_only || weave.hooks.methods().next().is_some()) {
-            let text = "--allocations counts bytes in the tracker's probes: leave it out, or --lines-only and hooks";
+            let text = "--allocations needs the tracker's probes: leave out --allocations, or --lines-only and the hooks";
             return Err(Failure::usage(text).into());
         }
         let all_assemblies = all_assemblies.unwrap_or_default();

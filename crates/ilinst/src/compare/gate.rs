@@ -11,7 +11,7 @@
 use std::{fmt, str::FromStr};
 
 use names::Visible;
-use profile::compare::{Change, Comparison, MethodChange, Metric, MetricUnit, Verdict, unit_of_program};
+use profile::compare::{Change, Comparison, MethodChange, Metric, MetricUnit, Verdict, numbers_of_program, unit_of_program};
 use serde::Serialize;
 
 use crate::method_pattern::MethodPattern;
@@ -111,7 +111,7 @@ impl Gate {
             }
         });
         if let Some(method) = method.filter(|_| values.is_empty()) {
-            values.push(format!("{:?}", method.verdict).to_lowercase());
+            values.push(method.verdict.word().to_owned());
         }
         Finding { expression: self.text.clone(), method: method.map(|method| method.name.clone()), values }
     }
@@ -202,14 +202,11 @@ impl FromStr for Gate {
         }
         if let (Some(_), Some(at)) = (parser.of_method, parser.of_program) {
             parser.at = at;
-            return Err(parser.error("what is of the program and what is of methods go into two --fail-if"));
+            return Err(parser.error("columns of the program and columns of methods need separate --fail-if options"));
         }
         Ok(Self { text: text.to_owned(), root, is_of_program: parser.of_program.is_some() })
     }
 }
-
-/// The columns of the whole program.
-const OF_PROGRAM: [&str; 5] = ["running", "waiting", "elapsed", "cpu", "bytes"];
 
 struct Parser<'t> {
     text: &'t str,
@@ -251,9 +248,9 @@ impl<'t> Parser<'t> {
         }
         self.skip_blanks();
         let start = self.at;
-        let verdicts = [("slower", Verdict::Slower), ("faster", Verdict::Faster), ("new", Verdict::New), ("gone", Verdict::Gone)];
+        let verdicts = [Verdict::Slower, Verdict::Faster, Verdict::New, Verdict::Gone];
         let word = self.word();
-        if let Some((_, verdict)) = verdicts.iter().find(|(name, _)| *name == word) {
+        if let Some(verdict) = verdicts.iter().find(|verdict| verdict.word() == word) {
             self.of_method.get_or_insert(start);
             return Ok(Node::Is(*verdict));
         }
@@ -264,7 +261,7 @@ impl<'t> Parser<'t> {
         let column = match word.strip_prefix("program.") {
             Some(name) => {
                 self.of_program.get_or_insert(start);
-                OF_PROGRAM.iter().find(|known| **known == name).map(|name| Column::OfProgram(name))
+                numbers_of_program().find(|known| *known == name).map(Column::OfProgram)
             }
             None => {
                 self.of_method.get_or_insert(start);
@@ -274,7 +271,11 @@ impl<'t> Parser<'t> {
         let Some(column) = column else {
             self.at = start;
             let metrics: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
-            let known = format!("a column ({}; program.{})", metrics.join(", "), OF_PROGRAM.join(", program."));
+            let known = format!(
+                "a column ({}; program.{})",
+                metrics.join(", "),
+                numbers_of_program().collect::<Vec<_>>().join(", program.")
+            );
             return Err(self.expected(&format!("{known}, 'method', 'slower', 'faster', 'new', 'gone' or 'not'")));
         };
         let ops =
@@ -333,7 +334,7 @@ impl<'t> Parser<'t> {
             "%" if is_change => (1.0, true),
             "%" => {
                 self.at = start;
-                return Err(self.error("a percentage is of a change: +10% is more than before, -10% less"));
+                return Err(self.error("a percentage needs a sign: +10% is an increase, -10% a decrease"));
             }
             "ns" if of_time => (1e-6, false),
             "us" if of_time => (1e-3, false),
@@ -347,7 +348,7 @@ impl<'t> Parser<'t> {
                 self.at = unit_at;
                 let units = match column.unit() {
                     MetricUnit::Milliseconds => "%, ns, us, ms or s",
-                    MetricUnit::Count => "% or nothing, as it is a number of pieces",
+                    MetricUnit::Count => "% or nothing",
                     MetricUnit::Bytes => "%, B, KiB, MiB or nothing",
                 };
                 return Err(self.expected(&format!("a unit: {units}")));
@@ -415,7 +416,7 @@ mod tests {
             ("self", "column 5: expected one of > >= < <= = !="),
             ("self > ", "column 8: expected a number, such as +10%, 5ms or 100"),
             ("self >> 1ms", "column 7: expected a number"),
-            ("self > 10%", "column 8: a percentage is of a change: +10%"),
+            ("self > 10%", "column 8: a percentage needs a sign: +10%"),
             ("self > 10", "column 10: expected a unit: %, ns, us, ms or s"),
             ("calls > +10ms", "column 12: expected a unit: % or nothing"),
             ("self > +10% calls > 1", "column 13: expected 'and', 'or' or the end"),

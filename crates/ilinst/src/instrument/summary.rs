@@ -10,12 +10,12 @@ use names::Visible;
 use serde_json::{Value, json};
 
 use crate::{
-    terminal::Terminal,
+    terminal::{Terminal, print_json},
     text::{count, size},
 };
 
 /// The number of a method that was left alone and should have been woven.
-pub(super) const LEFT_ALONE: &str = "ILI0001";
+pub(crate) const LEFT_ALONE: &str = "ILI0001";
 /// The number of an input in which nothing was woven.
 pub(crate) const NOTHING_TO_WEAVE: &str = "ILI0006";
 
@@ -119,7 +119,6 @@ impl Summary<'_> {
     pub(super) fn print(&self, report: &Report, seconds: f64) -> anyhow::Result<()> {
         let files = &*report.files;
         if self.json {
-            let mut out = Terminal::json();
             let files = files.iter().map(to_json).collect::<Vec<_>>();
             let unmatched = report.unmatched.iter().map(|unmatched| {
                 let Unmatched { option, pattern, nearest } = unmatched;
@@ -127,9 +126,7 @@ impl Summary<'_> {
             });
             let unmatched: Vec<Value> = unmatched.collect();
             let value = json!({ "tool": TOOL, "dryRun": self.dry_run, "files": files, "unmatched": unmatched });
-            serde_json::to_writer_pretty(&mut out, &value)?;
-            writeln!(out)?;
-            return Ok(out.close()?);
+            return print_json(&value);
         }
         if self.quiet {
             return Ok(());

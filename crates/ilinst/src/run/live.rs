@@ -70,7 +70,7 @@ impl Opts {
                 if !reported.by_hooks.is_empty()
                     && recording.captured.is_some_and(|captured| captured.exception || captured.texts)
                 {
-                    complain("hooks keep no exceptions, and no texts of ToString");
+                    complain("hooks recorded no exceptions and no ToString texts");
                 }
             }
             Err(failure) => {
@@ -96,7 +96,7 @@ impl Opts {
             return Err(Failure::usage(text).into());
         }
         if weaving.options.weave.all_hooks().any(|hooks| hooks.methods().next().is_some()) {
-            let text = "--live uses the tracker's probes alone: --enter, --leave-call and the like are for run and instrument";
+            let text = "--live cannot call hooks: leave out --enter, --leave HOOK, --handle and --preset, or leave out --live";
             return Err(Failure::usage(text).into());
         }
         let sampling = self.sample.sampling();
@@ -111,7 +111,8 @@ impl Opts {
         }
         let captured = weaving.options.weave.capture;
         if self.hooks && (captured.exception || captured.texts) {
-            let text = "--hooks keeps that an exception ended a call, not which, and calls nothing: --capture args,return,this";
+            let text =
+                "--hooks records no exceptions and no ToString texts: use --capture args,return,this, or leave out --hooks";
             return Err(Failure::usage(text).into());
         }
         if let Some(other) = ClrProfiler::replaced() {

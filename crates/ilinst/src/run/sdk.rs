@@ -104,9 +104,9 @@ impl Opts {
         let words: Vec<_> = self.command.iter().take(2).map(|word| word.display().to_string()).collect();
         let words = words.join(" ");
         let failure = Failure::not_recorded(format_args!(
-            "{words}: no program of a project was started by way of ilinst: the build failed, no project has tests, or another \
-             program was asked for (a launch profile of the kind Executable, --test-modules); name what it starts, as in ilinst \
-             run -- dotnet app.dll"
+            "{words}: the SDK started no program of a project through ilinst: the build failed, no project has tests, or a launch \
+             profile (Executable) or --test-modules names another program; build first, and name the program: ilinst run -- dotnet \
+             app.dll"
         ));
         complain(&failure);
         ended_with(if code == 0 { failure.exit.into() } else { code })

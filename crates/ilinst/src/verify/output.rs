@@ -61,7 +61,7 @@ pub(super) fn print(out: &mut impl Write, checked: &[Checked<'_>], layout: Layou
     }
     if is_compared {
         let known = checked.iter().filter_map(|file| file.known).sum::<usize>();
-        words.push(format!("{} of the original's left out", count(known, "finding")));
+        words.push(format!("{} of the original not shown", count(known, "finding")));
     }
     writeln!(out, "{} in {} ms", words.join(", "), elapsed.as_millis())
 }

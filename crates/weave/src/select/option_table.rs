@@ -113,7 +113,7 @@ option_rows! {
     "Instrument only methods that took at least 1 % of the slowest method's time in an earlier profile";
     /// `--except-noise`: rules of an earlier profile.
     EXCEPT_NOISE = "except-noise", One(None), "PROFILE", All, false, "IlinstExceptNoise", METHODS;
-    "Skip methods whose time in an earlier profile was mostly measuring overhead";
+    "Skip methods that in an earlier profile were mostly measuring overhead, or mostly only counted";
     /// `weave = false` of a rule.
     WEAVE = "weave", Flag, "BOOL", Rule, true, "", "";
     "Whether the methods are instrumented";
@@ -162,7 +162,7 @@ option_rows! {
      ILINST_ALLOCATIONS=0 in the program's environment switches it off, and 1 on.";
     /// `--all-assemblies`
     ALL_ASSEMBLIES = "all-assemblies", Flag, "BOOL", All, false, "IlinstAllAssemblies", METHODS;
-    "Also instrument the framework's assemblies in a folder; to add only one, use --include '[System.Xml]*' instead";
+    "Also instrument the framework's assemblies; to add only one, use --include '[System.Xml]*' instead";
     /// `--snk`
     SNK = "snk", Many, "FILE", All, false, "IlinstKey", FILES;
     "Sign assemblies again with this strong name key pair, a file that `sn -k` wrote (repeatable)";
@@ -177,7 +177,7 @@ option_rows! {
     "Store the names of instrumented methods in each assembly, for programs that are trimmed or compiled to native code";
     /// `--strict`
     STRICT = "strict", Flag, "BOOL", All, false, "IlinstStrict", FILES;
-    "Exit with 4 if a method could not be instrumented";
+    "Exit with 4 if a method could not be instrumented, or a pattern matches nothing";
 }
 
 #[cfg(test)]
