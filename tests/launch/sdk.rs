@@ -166,9 +166,9 @@ fn a_project_is_built_and_run_as_by_the_sdk() {
 
     let ((text, errors, code), _) = sdk.run(&["-q"], &["run", "--project", "app", "--launch-profile", "another"]);
     assert!(text.ends_with("another program\n") && code == Some(3), "{text}");
-    assert!(errors.contains("error ILI0031: ") && errors.contains(" run: no program of a project was started"), "{errors}");
+    assert!(errors.contains("error ILI0031: ") && errors.contains(" run: the SDK started no program of a project"), "{errors}");
     let ((text, errors, code), _) = sdk.run(&[], &["run", "--project", "none"]);
-    assert!(code == Some(1) && errors.contains("run: no program of a project was started"), "{text}{errors}");
+    assert!(code == Some(1) && errors.contains("run: the SDK started no program of a project"), "{text}{errors}");
 }
 
 /// It asks for properties alone, when no task of MSBuild can run.
@@ -206,7 +206,7 @@ fn a_program_of_one_file_is_built_and_run_as_by_the_sdk() {
         assert!(!sdk.path("app-0.ilprof").exists());
     }
     let ((_, errors, code), _) = sdk.run(&[], &["run", "--no-build", "app.cs"]);
-    assert!(code == Some(2) && errors.contains(" run --no-build: ") && errors.contains("leave --no-build out"), "{errors}");
+    assert!(code == Some(2) && errors.contains(" run --no-build: ") && errors.contains("leave out --no-build"), "{errors}");
 }
 
 #[test]
