@@ -300,6 +300,8 @@ impl Runtime {
         command.current_dir(folder).arg(program);
         // Each host must find its own runtime, regardless of others installed beside it.
         command.env_remove("DOTNET_ROOT").env_remove("DOTNET_ROLL_FORWARD").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        // Mono prints characters and numbers by the user's locale.
+        command.env("LC_ALL", "C.UTF-8");
         command
     }
 }
