@@ -108,7 +108,7 @@ Examples:
 Expressions for --fail-if are checked for each method:
   self > +10%                                self time grew by more than 10 %
   total > +5ms and calls = +0                5 ms more, for as many calls
-  method ~ 'Shop.*' and p95 > 20ms           p95 of a matching method is above 20 ms
+  method ~ 'Shop.*' and p95 > 20ms           a matching p95 is above 20 ms
   new and self > 1ms                         the base has no such method
 or for the program:
   program.running > +5% or program.cpu > 2s

@@ -11,10 +11,10 @@ const PICTURE: &[&str] = &["400"];
 const RUNS: usize = 3;
 /// The rows that a reader looks at first.
 const FIRST: usize = 5;
-/// A larger picture, and samples a second: the standard error of a share of 30 % is then below a point.
-const SAMPLED_PICTURE: &str = "1500";
+/// A larger picture, and samples a second. On Mono samples come less often.
+const SAMPLED_PICTURE: &str = "3000";
 const FREQUENCY: &str = "1000";
-/// In points of percent.
+/// In points of percent, beside twice the standard error of the samples.
 const WITHIN: f64 = 3.0;
 
 #[test]
@@ -24,15 +24,17 @@ fn each_run_has_the_same_first_rows() {
     on_each(|runtime, wrong| {
         let runs = [(); RUNS].map(|()| first_rows(&program, runtime));
         println!("{}: {:?}", runtime.name, runs[0]);
-        if runs.iter().any(|rows| rows != &runs[0]) {
+        // Of methods with about the same time, either may come first.
+        let is_same = |rows: &[String]| rows[0] == runs[0][0] && rows.iter().all(|row| runs[0].contains(row));
+        if !runs.iter().all(|rows| is_same(rows)) {
             wrong.push(format!("the first rows are {runs:#?}"));
         }
     });
 }
 
-fn first_rows(program: &Program, runtime: &Runtime) -> Vec<String> {
+fn first_rows(program: &Program, runtime: &Runtime) -> [String; FIRST] {
     let report = program.woven(runtime, PICTURE, &[]).report();
-    report.rows.iter().take(FIRST).map(|row| row["name"].as_str().expect("a row has a name").to_owned()).collect()
+    std::array::from_fn(|place| report.rows[place]["name"].as_str().expect("a row has a name").to_owned())
 }
 
 /// Both take samples of the same run.
@@ -59,9 +61,10 @@ fn samples_agree_with_perf() {
         assert!(output.status.success(), "{}: {}", runtime.name, String::from_utf8_lossy(&output.stderr));
 
         let mut script = Command::new(&perf);
-        script.args(["script", "--fields=pid,sym", "-i"]).arg(&data);
+        script.args(["script", "--fields=pid,ip,sym", "-i"]).arg(&data);
         let script = script.output().expect("perf starts").stdout;
-        let found = shares_of_profile(&tests::profile_in(&profiles));
+        let profile = tests::profile_in(&profiles);
+        let (found, samples) = (shares_of_profile(&profile), profile.sum(SampleType::SAMPLES) as f64);
         let script = String::from_utf8_lossy(&script);
         let (process, truth) = shares_of_perf(&script);
         // The runtime's names for perf, which looks for them there alone.
@@ -71,7 +74,8 @@ fn samples_agree_with_perf() {
         for (name, truth) in methods {
             let found = found.get(name).copied().unwrap_or_default();
             println!("{}: {name}: perf {truth:.1} %, ilinst {found:.1} %", runtime.name);
-            if (truth - found).abs() > WITHIN {
+            let error = (truth * (100.0 - truth) / samples).sqrt();
+            if (truth - found).abs() > WITHIN + 2.0 * error {
                 wrong.push(format!("{name}: {truth:.1} % by perf, {found:.1} % by ilinst"));
             }
         }
@@ -88,10 +92,14 @@ fn shares_of_profile(profile: &Profile) -> BTreeMap<String, f64> {
     shares
 }
 
-/// The process with most of perf's samples, and the same by them. A line is `PID SYMBOL`; the symbol of a method is
+/// The process with most of perf's samples, and the same by them. A line is `PID ADDRESS SYMBOL`; the symbol of a method is
 /// `float64 [Rays] Vector::Dot(...)` on .NET, and `Vector:Dot (...)` on Mono.
 fn shares_of_perf(script: &str) -> (&str, BTreeMap<String, f64>) {
-    let samples: Vec<(&str, &str)> = script.lines().filter_map(|line| line.trim().split_once(' ')).collect();
+    fn parts(line: &str) -> Option<(&str, &str)> {
+        let (process, rest) = line.trim().split_once(' ')?;
+        Some((process, rest.trim().split_once(' ')?.1))
+    }
+    let samples: Vec<(&str, &str)> = script.lines().filter_map(parts).collect();
     let mut processes: BTreeMap<&str, usize> = BTreeMap::new();
     samples.iter().for_each(|(process, _)| *processes.entry(process).or_default() += 1);
     let (process, all) = processes.into_iter().max_by_key(|(_, samples)| *samples).expect("there are samples");
@@ -100,6 +108,11 @@ fn shares_of_perf(script: &str) -> (&str, BTreeMap<String, f64>) {
         let name = symbol.split('(').next().unwrap_or_default().trim();
         let name = name.rsplit(' ').next().unwrap_or_default();
         let name = if name.contains("::") { name.to_owned() } else { name.replacen(':', "::", 1) };
+        // `List`1+Enumerator[System.__Canon]` is `List`1/Enumerator` in metadata.
+        let name = match (name.find('['), name.find("]::")) {
+            (Some(start), Some(end)) => format!("{}{}", &name[..start], &name[end + 1..]).replace('+', "/"),
+            _ => name,
+        };
         *shares.entry(name).or_default() += 100.0 / all as f64;
     }
     (process, shares)

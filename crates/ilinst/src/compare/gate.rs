@@ -426,7 +426,7 @@ mod tests {
             ("method ~ re:(", "column 10: 're:(' is no regular expression"),
             ("self > ++10%", "column 8: expected a number"),
             ("program.self > +1%", "column 1: expected a column"),
-            ("self > +1% or program.cpu > 1s", "column 15: what is of the program and what is of methods go into two"),
+            ("self > +1% or program.cpu > 1s", "column 15: columns of the program and columns of methods need"),
         ] {
             let error = text.parse::<Gate>().expect_err(text);
             assert!(error.starts_with(expected), "{text}: {error}");
