@@ -283,7 +283,7 @@ fn running_programs_do_what_they_do_without_samples() {
         let alone = said(&output(runtime.program(&program, &work.folder).args(arguments)));
         for (clock, of_clock) in [("cpu", &[][..]), ("wall", &["--wall"])] {
             let mut child = tests::waiting(runtime.program(&program, &work.folder).arg("late").args(arguments));
-            let name = format!("{}-{clock}", arguments[0]);
+            let name = format!("{}-{}-{clock}", runtime.name.replace(' ', ""), arguments[0]);
             let options = [&["--sample", "--frequency=1000", "--for=1h", "--no-report"], of_clock].concat();
             let attached = attach::begun(&mut attach::attach(&work, child.id(), &name, &options), "samples are taken");
             step(&mut child);
