@@ -48,7 +48,10 @@ impl Opts {
         }
         let written = match self.merge(&output) {
             Ok(()) => self.export(),
-            Err(error) => Err(error.context(format!("the profiles are kept in {}", output.keep().display()))),
+            Err(error) => {
+                complain(format_args!("note: the profiles are kept in {}", output.keep().display()));
+                Err(error)
+            }
         };
         if let Err(error) = written {
             complain(format_args!("{error:#}"));
