@@ -46,14 +46,9 @@ impl Opts {
         if profiles_in(output.path()).is_empty() {
             return ended_with(code);
         }
-        let written = match self.merge(&output) {
-            Ok(()) => self.export(),
-            Err(error) => {
-                complain(format_args!("note: the profiles are kept in {}", output.keep().display()));
-                Err(error)
-            }
-        };
-        if let Err(error) = written {
+        let merged = self.merge(&output);
+        let merged = merged.inspect_err(|_| complain(format_args!("note: the profiles are kept in {}", output.keep().display())));
+        if let Err(error) = merged.and_then(|()| self.export()) {
             complain(format_args!("{error:#}"));
             return ended_with(if code == 0 { 1 } else { code });
         }
