@@ -8,9 +8,9 @@ use std::{
     process::Command,
 };
 
-use tests::{References, compile_with, ilinst, in_parallel, require, root, said, scratch};
+use tests::{References, compile_with, copy, ilinst, in_parallel, require, root, said, scratch};
 
-use crate::{agree, copy, link};
+use crate::{agree, link};
 
 /// Examples that end by another exit code than 0.
 const CODES: [(&str, i32); 7] = [

@@ -16,7 +16,7 @@ mod reference;
 
 use std::{fs, net::TcpListener, path::Path, process::Command};
 
-use tests::{References, compile, is_full, packages, require, root, scratch};
+use tests::{Compiler, References, compile, copy, is_full, packages, require, root, scratch};
 
 use crate::guide::{Guide, Step};
 
@@ -95,18 +95,6 @@ fn stand_in(folder: &Path) -> Option<()> {
     compile(&sources.join("xunit.cs"), &framework.join("lib/netstandard2.0/xunit.dll"), References::All, &[])
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder can be made");
-    for entry in fs::read_dir(from).expect("it can be read").flatten() {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(path, to).expect("it can be copied");
-        }
-    }
-}
-
 /// The port that guides have a service listen at. Whoever else runs here may have it.
 const PORT: &str = "5018";
 
@@ -135,6 +123,7 @@ fn answers(guide: &Guide, work: &Path, bin: &Path) -> Vec<Answer> {
         .env("ILINST_CACHE", work.with_file_name("cache"));
     shell.env("NUGET_PACKAGES", work.with_file_name(PACKAGES)).env("MSBUILDTERMINALLOGGER", "off").env_remove("ILINST_TOOL");
     shell.env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);
+    Compiler::Sdk.share(&mut shell);
     // As it would be by an installation.
     shell.env("DOTNET_ROOT", tests::tool("ILINST_DOTNET8").and_then(|path| Some(path.parent()?.to_owned())).unwrap_or_default());
     let output = shell.output().expect("bash starts");

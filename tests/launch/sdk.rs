@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use tests::{Report, ilinst, require, said, tool};
+use tests::{Compiler, Report, ilinst, require, said, tool};
 
 use crate::{Work, output};
 
@@ -10,6 +10,7 @@ use crate::{Work, output};
 struct Sdk {
     work: Work,
     program: PathBuf,
+    compiler: Compiler,
     packages: Option<PathBuf>,
 }
 
@@ -41,18 +42,18 @@ impl Sdk {
             println!("without: .NET 10");
             return None;
         };
-        Some(Self::of(program, tool("ILINST_PACKAGES"), name))
+        Some(Self::of(program, Compiler::Sdk10, tool("ILINST_PACKAGES"), name))
     }
 
     /// An SDK that is older than .NET 9, by a newer runtime.
     fn older(name: &str) -> Option<Self> {
         let sdk = require("ILINST_SDK")?;
         let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
-        Some(Self::of(program, None, name))
+        Some(Self::of(program, Compiler::Sdk, None, name))
     }
 
-    fn of(program: PathBuf, packages: Option<PathBuf>, name: &str) -> Self {
-        let sdk = Self { work: Work::new(&format!("sdk-{name}")), program, packages };
+    fn of(program: PathBuf, compiler: Compiler, packages: Option<PathBuf>, name: &str) -> Self {
+        let sdk = Self { work: Work::new(&format!("sdk-{name}")), program, compiler, packages };
         fs::create_dir(sdk.path("home")).expect("a folder can be made");
         sdk.write("nuget.config", "<configuration><packageSources><clear /></packageSources></configuration>");
         sdk
@@ -87,16 +88,16 @@ impl Sdk {
         command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
         command
             .env("DOTNET_CLI_USE_MSBUILD_SERVER", "0")
-            .env("UseSharedCompilation", "false")
             .env("MSBUILDDISABLENODEREUSE", "1")
             // No test uses the certificate that the first command makes in a new home.
             .env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false");
         command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_NOLOGO", "1");
         command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
-        match self.packages {
-            Some(_) => command.env_remove("DOTNET_ROLL_FORWARD"),
+        self.compiler.share(&mut command);
+        match self.compiler {
+            Compiler::Sdk10 => command.env_remove("DOTNET_ROLL_FORWARD"),
             // Its runtime is not there.
-            None => command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
+            Compiler::Sdk => command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
         };
         command.env(tests::packages::PATIENT_TESTS.0, tests::packages::PATIENT_TESTS.1);
         command

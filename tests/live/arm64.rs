@@ -142,7 +142,7 @@ fn calls_on_arm64_stand_where_stack_traces_have_them() {
 #[ignore = "needs arm64"]
 fn continuations_pass_by_the_hooks_on_arm64() {
     let Some(arm64) = Arm64::new("arm64-async") else { return };
-    let Some(app) = runtime_async::program(&arm64.work.folder) else { return };
+    let Some(app) = arm64.work.by_sdk_10("async") else { return };
     let host = arm64.contained(&app);
     for options in [&[][..], &["--capture=args,return"], &["--rewrite"]] {
         let (text, errors, profile) = arm64.recorded(&host, options, &[]);

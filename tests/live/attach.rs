@@ -496,7 +496,7 @@ fn async_calls_and_their_steps_are_told_apart() {
 fn methods_that_the_runtime_suspends_are_skipped() {
     for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
         let work = Work::new("attach-suspended");
-        let Some(program) = work.by_sdk_10("suspended", &["-features:runtime-async=on", "-nowarn:SYSLIB5007"]) else { return };
+        let Some(program) = work.by_sdk_10("suspended") else { return };
         let mut command = runtime.program(&program, &work.folder);
         let mut child = tests::waiting(command.env("DOTNET_RuntimeAsync", "1"));
         let attached = attached(&mut attach(&work, child.id(), "suspended", &["--all", "--for=1h"]));

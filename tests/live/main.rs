@@ -48,24 +48,9 @@ impl Work {
     }
 
     /// A program of these tests that takes the compiler and the library of SDK 10; none without one.
-    fn by_sdk_10(&self, name: &str, options: &[&str]) -> Option<PathBuf> {
-        let host = tests::require("ILINST_SDK10")?;
-        let sdk = host.parent().expect("it is in a folder");
-        let first = |folder: &Path| fs::read_dir(folder).expect("it is there").flatten().next().expect("there is one").path();
-        let compiler = first(&sdk.join("sdk")).join("Roslyn/bincore/csc.dll");
-        let references = first(&sdk.join("packs/Microsoft.NETCore.App.Ref")).join("ref/net10.0");
+    fn by_sdk_10(&self, name: &str) -> Option<PathBuf> {
         let program = self.folder.join(name).with_extension("exe");
-        let mut command = Command::new(&host);
-        command.arg("exec").arg(compiler).args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-langversion:preview"]);
-        command.args(options).arg(format!("-out:{}", program.display()));
-        let libraries = fs::read_dir(references).expect("it is there").flatten().map(|entry| entry.path());
-        let libraries = libraries.filter(|path| path.extension().is_some_and(|extension| extension == "dll"));
-        command.args(libraries.map(|path| format!("-r:{}", path.display())));
-        command.arg(root().join("tests/live").join(name).with_extension("cs"));
-        let (text, errors, code) = said(&output(&mut command));
-        assert_eq!(code, Some(0), "{text}{errors}");
-        let configuration = tests::sample("hello").join("hello.runtimeconfig.json");
-        fs::copy(configuration, program.with_extension("runtimeconfig.json")).expect("it can be copied");
+        compile(&root().join("tests/live").join(name).with_extension("cs"), &program, References::RuntimeAsync, &[])?;
         Some(program)
     }
 

@@ -1,36 +1,6 @@
 //! Methods that the runtime suspends itself (impl flag 0x2000), of .NET 10 and later.
 
 use super::{ways::Way, *};
-use tests::tool;
-
-/// The program, compiled by the SDK of .NET 10; none without that.
-pub(super) fn program(folder: &Path) -> Option<PathBuf> {
-    let Some(dotnet) = tool("ILINST_SDK10") else {
-        println!("without: runtime-async");
-        return None;
-    };
-    let root = dotnet.parent().expect("it is in a folder");
-    let newest = |folder: PathBuf| fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).max();
-    let sdk = newest(root.join("sdk")).expect("an SDK");
-    let pack = newest(root.join("packs/Microsoft.NETCore.App.Ref")).expect("reference assemblies");
-    let references = newest(pack.join("ref")).expect("reference assemblies");
-    let app = folder.join("async.dll");
-    let mut command = Command::new(&dotnet);
-    command.arg("exec").arg(sdk.join("Roslyn/bincore/csc.dll"));
-    command.args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-langversion:preview", "-features:runtime-async=on"]);
-    command.arg("-nowarn:SYSLIB5007").arg(format!("-out:{}", app.display())).arg(super::root().join("tests/live/async.cs"));
-    for reference in fs::read_dir(references).expect("they are there").flatten() {
-        if reference.path().extension().is_some_and(|extension| extension == "dll") {
-            command.arg(format!("-r:{}", reference.path().display()));
-        }
-    }
-    let compiled = said(&output(&mut command));
-    assert_eq!(compiled.2, Some(0), "{}{}", compiled.0, compiled.1);
-    let configuration =
-        r#"{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "10.0.0"}, "rollForward": "Major"}}"#;
-    fs::write(app.with_extension("runtimeconfig.json"), configuration).expect("it can be written");
-    Some(app)
-}
 
 /// A hook that changed the register with the continuation ended the program. Native probes would count a call at each resumption.
 #[test]
@@ -39,7 +9,7 @@ fn only_instrumented_modules_have_calls_that_the_runtime_suspends() {
     let ways = Way::ALL.map(|way| (way, &[][..]));
     for runtime in runtimes().filter(|runtime| [".NET 10", ".NET 11"].contains(&runtime.name)) {
         let work = Work::new("runtime-async");
-        let Some(app) = program(&work.folder) else { return };
+        let Some(app) = work.by_sdk_10("async") else { return };
         for (way, options) in ways.into_iter().chain([(Way::Hooks, &["--capture=args,return"][..])]) {
             println!("{way:?} {options:?} on {}", runtime.name);
             let (text, errors, code) = work.recorded_by(way, &runtime, options, &app, &[]);

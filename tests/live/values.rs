@@ -206,7 +206,7 @@ fn values_of_the_library_are_shown_as_people_write_them() {
     for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
         for way in ["--hooks", "--rewrite"] {
             let work = Work::new("library");
-            let Some(program) = work.by_sdk_10("library", &[]) else { return };
+            let Some(program) = work.by_sdk_10("library") else { return };
             let (_, errors, code) =
                 said(&output(&mut work.live(&runtime, &["--all", "--capture=args,return", way], &program, &[])));
             assert_eq!(code, Some(8), "{}: {errors}", runtime.name);

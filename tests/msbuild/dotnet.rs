@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use tests::{Report, ilinst, packages, require, said, scratch, tool};
+use tests::{Compiler, Report, ilinst, packages, require, said, scratch, tool};
 
 /// Warnings of the SDK for any project: it cannot hash a cache of its own on a newer runtime.
 const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
@@ -16,6 +16,7 @@ const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
 /// The SDK, and a folder to work in.
 pub(crate) struct Dotnet {
     program: PathBuf,
+    compiler: Compiler,
     /// Packages that are unpacked already.
     packages: Option<PathBuf>,
     pub(crate) folder: PathBuf,
@@ -26,7 +27,7 @@ impl Dotnet {
     pub(crate) fn new(name: &str) -> Option<Self> {
         let sdk = require("ILINST_SDK")?;
         let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
-        Some(Self::of(program, None, name))
+        Some(Self::of(program, Compiler::Sdk, None, name))
     }
 
     /// The same with the SDK of .NET 10. Without it, a line says that the test went without.
@@ -35,11 +36,11 @@ impl Dotnet {
             println!("without: .NET 10");
             return None;
         };
-        Some(Self::of(program, tool("ILINST_PACKAGES"), name))
+        Some(Self::of(program, Compiler::Sdk10, tool("ILINST_PACKAGES"), name))
     }
 
-    fn of(program: PathBuf, packages: Option<PathBuf>, name: &str) -> Self {
-        let dotnet = Self { program, packages, folder: scratch(&format!("msbuild-{name}")) };
+    fn of(program: PathBuf, compiler: Compiler, packages: Option<PathBuf>, name: &str) -> Self {
+        let dotnet = Self { program, compiler, packages, folder: scratch(&format!("msbuild-{name}")) };
         fs::create_dir(dotnet.folder.join("home")).expect("a folder can be made");
         packages::feed(&dotnet.folder);
         dotnet
@@ -90,7 +91,7 @@ impl Dotnet {
         command.current_dir(&self.folder).env("HOME", self.folder.join("home")).env_remove("ILINST_TOOL");
         command.env("NUGET_PACKAGES", self.folder.join("packages")).env("DOTNET_ROOT", self.root());
         command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
-        command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0").env("UseSharedCompilation", "false");
+        self.compiler.share(command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0"));
         // No test uses the certificate that the first command makes in a new home.
         command.env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false");
         command.env("MSBUILDTERMINALLOGGER", "off").env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);

@@ -13,7 +13,7 @@ use ecma335::{
 };
 use profile::{Profile, rows::SortBy};
 use tests::{
-    Runtime, browser_program, ilinst, instrument, profile_in, put_browser_net, require, said, sample, scratch, set_cell,
+    Compiler, Runtime, browser_program, ilinst, instrument, profile_in, put_browser_net, require, said, sample, scratch, set_cell,
 };
 
 /// The tracker that refers to assemblies by the names of that .NET.
@@ -206,6 +206,7 @@ impl SelfContained {
         fs::write(&source, source_text).expect("it can be written");
         let mut compiler = Command::new(&dotnet);
         compiler.arg("exec").arg(csc).args(["-nologo", "-noconfig", "-nostdlib", "-deterministic", "-debug-"]).arg(&source);
+        compiler.args(Compiler::Sdk.option());
         for reference in ["System.Private.CoreLib", "System.Runtime", "System.Console"] {
             compiler.arg(format!("-r:{}", library.join(format!("{reference}.dll")).display()));
         }

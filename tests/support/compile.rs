@@ -1,6 +1,7 @@
 //! Compiles programs in C# and F# for tests.
 
 use std::{
+    env,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -22,6 +23,39 @@ pub enum References {
     Standard,
     /// .NET 10 and later, whose runtime suspends async methods: a C# compiler that leaves that to it.
     RuntimeAsync,
+}
+
+/// A C# compiler that the tests of a run share. A compiler that is started anew takes seconds until it is itself compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compiler {
+    /// The older SDK's.
+    Sdk,
+    /// The compiler of the SDK of .NET 10.
+    Sdk10,
+}
+
+impl Compiler {
+    /// The name of its running server, if there is one.
+    fn server(self) -> Option<String> {
+        let variable = match self {
+            Self::Sdk => "ILINST_CSC_SERVER",
+            Self::Sdk10 => "ILINST_SDK10_SERVER",
+        };
+        env::var(variable).ok()
+    }
+
+    /// The option that makes the compiler use its running server.
+    pub fn option(self) -> Option<String> {
+        Some(format!("-shared:{}", self.server()?))
+    }
+
+    /// Makes the builds of a command use the running server. Without one, each compiles by itself and leaves no server behind.
+    pub fn share(self, command: &mut Command) {
+        match self.server() {
+            Some(server) => command.env("UseSharedCompilation", "true").env("SharedCompilationId", server),
+            None => command.env("UseSharedCompilation", "false"),
+        };
+    }
 }
 
 /// The assemblies of .NET Core that programs refer to.
@@ -53,7 +87,7 @@ pub fn compile(source: &Path, output: &Path, of: References, references: &[&Path
 
 /// Compiles a program or a library with further options of the compiler.
 pub fn compile_with(source: &Path, output: &Path, of: References, references: &[&Path], options: &[&str]) -> Option<()> {
-    let mut command = if of == References::RuntimeAsync {
+    let (mut command, compiler) = if of == References::RuntimeAsync {
         let Some(sdk) = tool("ILINST_SDK10") else {
             println!("without: methods that the runtime suspends");
             return None;
@@ -61,27 +95,26 @@ pub fn compile_with(source: &Path, output: &Path, of: References, references: &[
         let csc = only_in(&sdk.with_file_name("sdk"))?.join("Roslyn/bincore/csc.dll");
         let mut command = Command::new(sdk);
         command.arg("exec").arg(csc).args(["-features:runtime-async=on", "-define:RUNTIME_ASYNC", "-nowarn:SYSLIB5007"]);
-        command
+        (command, Compiler::Sdk10)
     } else {
         let (dotnet, csc) = (require("ILINST_DOTNET8")?, require("ILINST_CSC")?);
         let mut command = Command::new(dotnet);
         command.arg("exec").arg(csc).arg("-langversion:8");
-        command
+        (command, Compiler::Sdk)
     };
     command.args(["-nologo", "-noconfig", "-nostdlib", "-optimize+", "-deterministic", "-nowarn:1701,1702"]).args(options);
-    let (folder, names) = match of {
-        References::All => (require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"][..]),
-        References::Core => (core_references(&packs()?)?, &CORE[..]),
-        References::Standard => (in_pack(&packs()?, "NETStandard.Library.Ref")?, &["netstandard"][..]),
-        References::RuntimeAsync => (core_references(&tool("ILINST_SDK10")?.with_file_name("packs"))?, &CORE[..]),
+    let of_system = match of {
+        References::All => in_folder(&require("ILINST_MONO_LIB")?.join("4.7.2-api"), &["mscorlib", "System", "System.Core"]),
+        References::Core => in_folder(&core_references(&packs()?)?, &CORE),
+        References::Standard => in_folder(&in_pack(&packs()?, "NETStandard.Library.Ref")?, &["netstandard"]),
+        References::RuntimeAsync => libraries(&core_references(&tool("ILINST_SDK10")?.with_file_name("packs"))?),
     };
-    let of_system: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.dll"))).collect();
     let all = of_system.iter().map(PathBuf::as_path).chain(references.iter().copied());
     command.args(all.map(|path| format!("-r:{}", path.display())));
     let extension = output.extension().unwrap_or_default();
     command.arg(if extension == "dll" { "-target:library" } else { "-target:exe" });
     command.arg(source);
-    compiled(&mut command, "-out:", source, output);
+    compiled(&mut command, compiler.option(), "-out:", source, output);
     Some(())
 }
 
@@ -91,18 +124,17 @@ pub fn compile_fsharp(source: &Path, output: &Path, options: &[&str]) -> Option<
     let mut command = Command::new(dotnet);
     command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
     command.arg("exec").arg(fsharp.join("fsc.exe")).args(["--nologo", "--noframework", "--targetprofile:netcore"]).args(options);
-    let libraries = fs::read_dir(core_references(&packs()?)?).ok()?.flatten().map(|entry| entry.path());
-    let libraries = libraries.filter(|path| path.extension().is_some_and(|extension| extension == "dll"));
-    let libraries = libraries.chain([fsharp.join("FSharp.Core.dll")]);
+    let libraries = libraries(&core_references(&packs()?)?).into_iter().chain([fsharp.join("FSharp.Core.dll")]);
     command.args(libraries.map(|path| format!("-r:{}", path.display()))).arg(source);
-    compiled(&mut command, "--out:", source, output);
+    compiled(&mut command, None, "--out:", source, output);
     Some(())
 }
 
-/// Runs a compiler once, and copies what it makes beside `output`.
-fn compiled(command: &mut Command, out: &str, source: &Path, output: &Path) {
+/// Runs a compiler once, and copies what it makes beside `output`. The option of its server does not change what it makes.
+fn compiled(command: &mut Command, server: Option<String>, out: &str, source: &Path, output: &Path) {
     let name = output.file_name().expect("it has a name");
     let compiled = once(command, name, |command, to| {
+        command.args(&server);
         let compiled = said(&command.arg(format!("{out}{}", to.join(name).display())).output().expect("the compiler starts"));
         assert_eq!(compiled.2, Some(0), "{}: {}{}", source.display(), compiled.0, compiled.1);
     });
@@ -141,6 +173,18 @@ fn once(command: &mut Command, name: &OsStr, make: impl FnOnce(&mut Command, &Pa
         fs::rename(&unfinished, &folder).expect("it can be renamed");
     }
     folder
+}
+
+fn in_folder(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+    names.iter().map(|name| folder.join(format!("{name}.dll"))).collect()
+}
+
+/// All libraries of a folder, in the order of their names.
+fn libraries(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).expect("it can be read").flatten().map(|entry| entry.path());
+    let mut libraries: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "dll")).collect();
+    libraries.sort();
+    libraries
 }
 
 /// The folder of the SDK's reference packs.

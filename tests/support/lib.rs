@@ -27,7 +27,7 @@ use std::{
 };
 
 pub use browser::Browser;
-pub use compile::{References, compile, compile_fsharp, compile_with};
+pub use compile::{Compiler, References, compile, compile_fsharp, compile_with};
 use ecma335::{Cursor, FileOffset, Image, Metadata, Table};
 pub use mounted::Mounted;
 pub use node::{browser_program, fetched, pack_as_webcil, put_browser_net};
@@ -90,6 +90,19 @@ pub fn instrument(arguments: &[&dyn AsRef<OsStr>]) {
 pub fn make_executable(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is our own");
+}
+
+/// Copies a folder with all that is in it.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("it can be read").flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(path, to).expect("it can be copied");
+        }
+    }
 }
 
 /// An empty folder for one test.

@@ -1,7 +1,7 @@
 //! NuGet packages: this project's in a feed of their own, and others as NuGet unpacks them.
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -15,8 +15,12 @@ pub const PATIENT_TESTS: (&str, &str) = ("VSTEST_CONNECTION_TIMEOUT", "600");
 
 /// Makes projects in and below a folder get packages from its `feed/`, which contains this project's.
 pub fn feed(folder: &Path) {
-    let package = folder.join(format!("feed/Ilinst.MSBuild.{VERSION}.nupkg"));
-    make(package.parent().expect("it is in a folder"));
+    let feed = folder.join("feed");
+    match env::var_os("ILINST_PACKED") {
+        Some(packed) => crate::copy(Path::new(&packed), &feed),
+        None => make(&feed),
+    }
+    let package = feed.join(format!("Ilinst.MSBuild.{VERSION}.nupkg"));
     assert!(package.is_file(), "there is no {}", package.display());
     let sources = r#"<configuration><packageSources><clear /><add key="local" value="feed" /></packageSources></configuration>"#;
     fs::write(folder.join("nuget.config"), sources).expect("it can be written");

@@ -14,7 +14,7 @@ use std::{
     process::{Command, Output},
 };
 
-use tests::{Wine, require, said, scratch};
+use tests::{Wine, copy, require, said, scratch};
 
 /// .NET for Windows: name and variable.
 const RUNTIMES: [(&str, &str); 2] = [(".NET 8", "ILINST_WINDOWS_DOTNET8"), (".NET Core 3.1", "ILINST_WINDOWS_DOTNET31")];
@@ -118,14 +118,6 @@ fn into(folder: &Path) -> OsString {
     let mut path = windows(folder);
     path.push("\\");
     path
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder can be made");
-    for entry in fs::read_dir(from).expect("it is there") {
-        let path = entry.expect("it can be read").path();
-        fs::copy(&path, to.join(path.file_name().expect("it has a name"))).expect("it can be copied");
-    }
 }
 
 /// Returns the files below a folder, with their bytes.

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             }
         });
     }
+    drop(runtimes);
     if !run.finish(started) {
         // The summary must be the last line, whatever the result.
         std::process::exit(1);
@@ -136,7 +137,7 @@ impl<'a> Run<'a> {
         if !["tracker", "samples", "test", "instructions"].iter().any(|step| self.is_wanted(step)) {
             return None;
         }
-        let toolchain = Toolchain::prepare(if self.full { Tier::Full } else { Tier::Default });
+        let mut toolchain = Toolchain::prepare(if self.full { Tier::Full } else { Tier::Default });
         self.always("runtimes", || match toolchain.missing() {
             [] => Ok(()),
             missing if self.allow_missing => {
@@ -145,6 +146,7 @@ impl<'a> Run<'a> {
             }
             missing => bail!("{}\n{ALLOW_MISSING} tests without", missing.join("\n")),
         });
+        self.always("compilers", || toolchain.start_compilers());
         if toolchain.missing().is_empty() {
             self.step("tracker", || tracker::check(&toolchain));
             self.step("samples", || samples::check(&toolchain).map(|skipped| self.skip(skipped)));

@@ -2,6 +2,7 @@
 //! hash, into the user's cache.
 
 mod cache;
+mod compilers;
 mod consumers;
 mod debian;
 mod dotnet;
@@ -9,6 +10,7 @@ mod hosts;
 pub(crate) mod linters;
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -16,18 +18,20 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use self::debian::Programs;
 pub(crate) use self::{
     cache::{Download, cargo_home, entry_of, make_at, sha256, unpack, unzip},
     debian::{of_debian, valgrind},
     dotnet::{DOTNET_ENVIRONMENT, csc, newer_roslyn, newer_roslyn_at_hand},
 };
+use self::{compilers::Server, debian::Programs};
 use crate::common::only;
 
 /// Programs and folders, by the environment variables of the tests.
 pub(crate) struct Toolchain {
     found: Vec<(&'static str, PathBuf)>,
     missing: Vec<String>,
+    /// The running servers of compilers, by variables too.
+    servers: Vec<(&'static str, Server)>,
 }
 
 /// Parts of the toolchain: the full tier also has Wine, programs that host .NET, and readers of exported profiles.
@@ -93,7 +97,7 @@ impl Toolchain {
             let running: Vec<_> = pieces.into_iter().map(|piece| scope.spawn(piece)).collect();
             running.into_iter().flat_map(|piece| piece.join().expect("a piece returns its errors")).collect()
         });
-        let mut toolchain = Self { found: Vec::new(), missing: Vec::new() };
+        let mut toolchain = Self { found: Vec::new(), missing: Vec::new(), servers: Vec::new() };
         for result in results {
             match result {
                 Ok(paths) => toolchain.found.extend(paths),
@@ -101,6 +105,17 @@ impl Toolchain {
             }
         }
         toolchain
+    }
+
+    /// Starts servers of the compilers, for all that uses this toolchain.
+    pub(crate) fn start_compilers(&mut self) -> Result<()> {
+        self.servers = compilers::start(self)?;
+        Ok(())
+    }
+
+    /// Returns the option that makes the SDK's C# compiler use its server, if that runs.
+    fn server_of_csc(&self) -> Option<OsString> {
+        self.servers.iter().find(|(variable, _)| *variable == compilers::OF_SDK).map(|(_, server)| server.option())
     }
 
     /// Returns the folder where Python finds Spark.
@@ -116,6 +131,7 @@ impl Toolchain {
 
     /// Sets the variables for a command.
     pub(crate) fn export<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.envs(self.servers.iter().map(|(name, server)| (name, server.pipe())));
         command.envs(self.found.iter().map(|(name, path)| (name, path))).envs(DOTNET_ENVIRONMENT.iter().copied())
     }
 

@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use tests::{root, tool};
+use tests::{Compiler, root, tool};
 
 use crate::{generate::generate, patch::patch, runtimes};
 
@@ -113,7 +113,7 @@ fn sdk_program(path: &str, folder: &Path) -> Option<Command> {
 
 fn roslyn(compiler: &str, folder: &Path) -> Option<Command> {
     let mut command = sdk_program(&format!("Roslyn/bincore/{compiler}"), folder)?;
-    command.args(["-nologo", "-noconfig", "-nostdlib"]);
+    command.args(["-nologo", "-noconfig", "-nostdlib"]).args(Compiler::Sdk.option());
     Some(command)
 }
 

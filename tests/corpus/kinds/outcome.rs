@@ -14,7 +14,7 @@ use ecma335::{
 };
 use profile::rows::SortBy;
 use serde_json::Value;
-use tests::{Runtime, ilinst, lists, profile_in, said, sample, skip_part, without_places};
+use tests::{Runtime, copy, ilinst, lists, profile_in, said, sample, skip_part, without_places};
 
 use crate::{
     make::{Stop, make},
@@ -60,6 +60,7 @@ pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
         let name = input.join(program.split(' ').next().unwrap_or_default()).with_extension("runtimeconfig.json");
         fs::copy(sample("hello").join("hello.runtimeconfig.json"), name).expect("it can be copied");
     }
+    // An instrumented file has the same files beside it as the original.
     for mode in MODES {
         copy(&input, &folder.join(mode));
     }
@@ -88,19 +89,6 @@ pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
         first.failures.extend(failures.into_iter().map(|failure| format!("{}: {program} {failure}", kind.name)));
     }
     lines
-}
-
-/// Copies all files, so that an instrumented one has the same files beside it as the original.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder can be made");
-    for entry in fs::read_dir(from).expect("it is there").flatten() {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(path, to).map(drop).expect("it can be copied");
-        }
-    }
 }
 
 fn weave(input: &Path, output: &Path, mode: &str) -> Seen {

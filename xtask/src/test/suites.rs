@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeSet,
     io::Read as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::{
         Mutex,
@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
-use crate::common::show;
+use crate::common::{quiet, show, target};
 
 /// The module of tests that measure times, in the full tier. They run alone on the machine.
 const MEASURES: &str = "real_time::";
@@ -110,6 +110,15 @@ pub(crate) fn build_one(name: &str) -> Result<PathBuf> {
     suites.into_iter().next().map(|suite| suite.program).context("a suite is a program")
 }
 
+/// Packs the tool once for all tests that use its NuGet packages. Returns their folder.
+fn pack(tool: &Path) -> Result<PathBuf> {
+    let folder = target().join("tests/packed");
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["dist", "--nupkg", "--tool"]).arg(format!("linux-x64={}", tool.display())).arg("--output").arg(&folder);
+    quiet(&mut command)?;
+    Ok(folder)
+}
+
 /// Runs all tests; without runtimes, only those that need none. Prints a line for each completed suite.
 pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtimes>) -> Result<()> {
     let mut tests = Vec::new();
@@ -120,6 +129,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
         progress[index].left = all.len();
         tests.extend(all.into_iter().map(|name| Test { suite: index, is_ignored: ignored.contains(&name), name }));
     }
+    let packages = runtimes.map(|_| pack(&built.tool)).transpose()?;
     // Tests that need runtimes take longest, and so start first.
     tests.sort_by_key(|test| !test.is_ignored);
     let (alone, beside): (Vec<Test>, Vec<Test>) = tests.into_iter().partition(|test| test.name.starts_with(MEASURES));
@@ -129,7 +139,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
         let work = || {
             while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let started = Instant::now();
-                let outcome = test.run(built, runtimes);
+                let outcome = test.run(built, runtimes, packages.as_deref());
                 let mut progress = progress.lock().expect("no thread panics");
                 settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
             }
@@ -192,7 +202,7 @@ struct Outcome {
 }
 
 impl Test {
-    fn run(&self, built: &Built, runtimes: Option<&Runtimes>) -> Result<Outcome> {
+    fn run(&self, built: &Built, runtimes: Option<&Runtimes>, packages: Option<&Path>) -> Result<Outcome> {
         let suite = &built.suites[self.suite];
         let mut command = Command::new(&suite.program);
         // With more than one thread, the test's output begins on a line of its own.
@@ -200,6 +210,7 @@ impl Test {
         command.env("ILINST_BIN", &built.tool).env("ILINST_XTASK", std::env::current_exe()?);
         if let Some(Runtimes { toolchain, corpus, exe, library }) = runtimes {
             toolchain.export(&mut command).env("ILINST_CORPUS", corpus).arg("--include-ignored");
+            command.envs(packages.iter().map(|packages| ("ILINST_PACKED", packages)));
             command.envs(exe.iter().map(|exe| ("ILINST_EXE", exe)));
             command.envs(library.iter().map(|library| ("ILINST_ARM64_PROFILER", library)));
             if !toolchain.missing().is_empty() {

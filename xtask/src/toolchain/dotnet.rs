@@ -110,6 +110,12 @@ fn newer_sdk(root: &Path) -> Result<Option<Vec<(&'static str, PathBuf)>>> {
     Ok(Some([("ILINST_SDK10", root.join("dotnet"))].into_iter().chain(packages).collect()))
 }
 
+/// Returns the folder of the newer SDK, by its host.
+pub(super) fn newest_sdk(host: &Path) -> Option<PathBuf> {
+    let sdks = host.with_file_name("sdk");
+    Some(sdks.join(newest(&sdks, NEWER_SDK).ok()??))
+}
+
 /// Returns the roots of all `dotnet` on PATH.
 fn roots_on_path() -> Vec<PathBuf> {
     let host = on_path("dotnet").and_then(|host| host.canonicalize().ok());
@@ -242,10 +248,10 @@ pub(crate) fn newer_roslyn_at_hand() -> Option<PathBuf> {
     super::cache::entry(ROSLYN_FOLDER, &[&ROSLYN]).ok().filter(|entry| entry.is_dir())
 }
 
-/// Returns a command that runs the SDK's C# compiler.
+/// Returns a command that runs the SDK's C# compiler, by its server if that runs.
 pub(crate) fn csc(toolchain: &Toolchain) -> Result<Command> {
     let mut command = Command::new(toolchain.get("ILINST_DOTNET8")?);
     command.envs(DOTNET_ENVIRONMENT.iter().copied()).arg("exec").arg(toolchain.get("ILINST_CSC")?);
-    command.args([OsStr::new("-nologo"), OsStr::new("-noconfig")]);
+    command.args(toolchain.server_of_csc()).args([OsStr::new("-nologo"), OsStr::new("-noconfig")]);
     Ok(command)
 }
