@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ecma335::{
-    Image, Metadata, MethodBody, OpCode, Rid, Rva, Token,
+    Image, Metadata, MethodBody, OpCode, Rid, Rva, Table, Token,
     body::Instruction,
     pdb::Span,
     schema::{Field, MethodDef},
@@ -13,8 +13,8 @@ use weave::Woven;
 
 /// Returns the field with the address of a module's counters; `None` if it has none.
 pub(crate) fn field(metadata: &Metadata<'_>) -> Option<Token> {
-    let (rid, row) = metadata.tables.rows::<Field>().last()?;
-    (metadata.name(row.name).ok()? == "Counters").then(|| rid.into())
+    let last = Rid::<Field>::new(metadata.tables.count(Table::Field));
+    (metadata.name(metadata.row(last).ok()?.name).ok()? == "Counters").then(|| last.into())
 }
 
 /// Returns whether a counter begins with an instruction, and the number of its counter.

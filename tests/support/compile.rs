@@ -134,7 +134,7 @@ pub fn compile_fsharp(source: &Path, output: &Path, options: &[&str]) -> Option<
 fn compiled(command: &mut Command, server: Option<String>, out: &str, source: &Path, output: &Path) {
     let name = output.file_name().expect("it has a name");
     let compiled = once(command, name, |command, to| {
-        command.args(&server);
+        command.args(server);
         let compiled = said(&command.arg(format!("{out}{}", to.join(name).display())).output().expect("the compiler starts"));
         assert_eq!(compiled.2, Some(0), "{}: {}{}", source.display(), compiled.0, compiled.1);
     });
