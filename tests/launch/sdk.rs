@@ -2,16 +2,14 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use tests::{Compiler, Report, ilinst, require, said, tool};
+use tests::{Compiler, Report, Sdk, ilinst, said};
 
 use crate::{Work, output};
 
-/// The SDK, in the folder of one test.
-struct Sdk {
+/// Projects in the folder of one test, and the SDK.
+struct Projects {
     work: Work,
-    program: PathBuf,
-    compiler: Compiler,
-    packages: Option<PathBuf>,
+    sdk: Sdk,
 }
 
 const LIBRARY: &str = "namespace Lib; public static class Numbers { public static int Sum(int count) { int sum = 0; for (int i = 0; i < count; i++) sum += i; return sum; } }";
@@ -35,28 +33,22 @@ const LAUNCH_SETTINGS: &str = r#"{ "profiles": {
                "environmentVariables": { "OF_PROFILE": "yes" } },
     "another": { "commandName": "Executable", "executablePath": "/bin/echo", "commandLineArgs": "another program" } } }"#;
 
-impl Sdk {
+impl Projects {
     /// None where it is not; a line says so.
     fn new(name: &str) -> Option<Self> {
-        let Some(program) = tool("ILINST_SDK10") else {
-            println!("without: .NET 10");
-            return None;
-        };
-        Some(Self::of(program, Compiler::Sdk10, tool("ILINST_PACKAGES"), name))
+        Some(Self::of(Sdk::newer()?, name))
     }
 
     /// An SDK that is older than .NET 9, by a newer runtime.
     fn older(name: &str) -> Option<Self> {
-        let sdk = require("ILINST_SDK")?;
-        let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
-        Some(Self::of(program, Compiler::Sdk, None, name))
+        Some(Self::of(Sdk::older()?, name))
     }
 
-    fn of(program: PathBuf, compiler: Compiler, packages: Option<PathBuf>, name: &str) -> Self {
-        let sdk = Self { work: Work::new(&format!("sdk-{name}")), program, compiler, packages };
-        fs::create_dir(sdk.path("home")).expect("a folder can be made");
-        sdk.write("nuget.config", "<configuration><packageSources><clear /></packageSources></configuration>");
-        sdk
+    fn of(sdk: Sdk, name: &str) -> Self {
+        let projects = Self { work: Work::new(&format!("sdk-{name}")), sdk };
+        fs::create_dir(projects.path("home")).expect("a folder can be made");
+        projects.write("nuget.config", "<configuration><packageSources><clear /></packageSources></configuration>");
+        projects
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -79,27 +71,13 @@ impl Sdk {
 
     /// `dotnet WORDS`.
     fn dotnet(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(words).current_dir(&self.work.folder);
-        command
-            .env("HOME", self.path("home"))
-            .env("NUGET_PACKAGES", self.path("packages"))
-            .env("DOTNET_ROOT", self.program.parent().expect("it is in a folder"));
-        command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
-        command
-            .env("DOTNET_CLI_USE_MSBUILD_SERVER", "0")
-            .env("MSBUILDDISABLENODEREUSE", "1")
-            // No test uses the certificate that the first command makes in a new home.
-            .env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false");
-        command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_NOLOGO", "1");
-        command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
-        self.compiler.share(&mut command);
-        match self.compiler {
+        let mut command = self.sdk.command(&self.sdk.program, &self.work.folder);
+        command.args(words);
+        match self.sdk.compiler {
             Compiler::Sdk10 => command.env_remove("DOTNET_ROLL_FORWARD"),
             // Its runtime is not there.
             Compiler::Sdk => command.env("DOTNET_ROLL_FORWARD", "Major").env("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1"),
         };
-        command.env(tests::packages::PATIENT_TESTS.0, tests::packages::PATIENT_TESTS.1);
         command
     }
 
@@ -129,12 +107,12 @@ fn methods(report: &Report) -> Vec<&str> {
 #[test]
 #[ignore = "needs .NET 10"]
 fn a_project_is_built_and_run_as_by_the_sdk() {
-    let Some(sdk) = Sdk::new("run") else { return };
+    let Some(projects) = Projects::new("run") else { return };
     let properties = "<OutputType>Exe</OutputType><RunWorkingDirectory>$(MSBuildProjectDirectory)/data</RunWorkingDirectory>";
-    sdk.project("app/app.csproj", properties, "");
-    sdk.write("app/Program.cs", PROGRAM);
-    sdk.write("app/data/file", "");
-    sdk.write("app/Properties/launchSettings.json", LAUNCH_SETTINGS);
+    projects.project("app/app.csproj", properties, "");
+    projects.write("app/Program.cs", PROGRAM);
+    projects.write("app/data/file", "");
+    projects.write("app/Properties/launchSettings.json", LAUNCH_SETTINGS);
     let mut built = None;
     for words in [
         &["run", "--project", "app", "--", "a", "b c", "", "\"d\"\\", "@e"][..],
@@ -143,32 +121,33 @@ fn a_project_is_built_and_run_as_by_the_sdk() {
         &["run", "--project", "app", "-c", "Release", "-e", "OF_PROFILE=of the command line", "--", "--no-build"],
     ] {
         // ilinst's is the first that builds.
-        let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], words);
+        let ((text, errors, code), reports) = projects.run(&["-q", "--no-report"], words);
         assert_eq!((errors.as_str(), code), ("", Some(7)), "{words:?} {text}");
-        assert_eq!((text, errors, code), sdk.plain(words), "{words:?}");
+        assert_eq!((text, errors, code), projects.plain(words), "{words:?}");
         let [report] = &reports[..] else { panic!("{} profiles", reports.len()) };
         assert_eq!(report.calls("Program::Sum"), 1, "{words:?}");
         // An imported file is no reason to compile again.
-        let time = fs::metadata(sdk.path("app/obj/Debug/net10.0/app.dll")).and_then(|file| file.modified()).expect("it is there");
+        let time =
+            fs::metadata(projects.path("app/obj/Debug/net10.0/app.dll")).and_then(|file| file.modified()).expect("it is there");
         assert_eq!(*built.get_or_insert(time), time, "{words:?}");
     }
     let alone = ["run", "--project", "app", "--no-build", "--no-launch-profile"];
     for options in [&["--in-place"][..], &["--live"], &["--live", "--rewrite"]] {
-        let ((text, errors, code), reports) = sdk.run(&[options, &["-q", "--no-report"]].concat(), &alone);
-        assert_eq!((text, errors, code), sdk.plain(&alone), "{options:?}");
+        let ((text, errors, code), reports) = projects.run(&[options, &["-q", "--no-report"]].concat(), &alone);
+        assert_eq!((text, errors, code), projects.plain(&alone), "{options:?}");
         assert_eq!(reports.iter().map(|report| report.calls("Program::Sum")).collect::<Vec<_>>(), [1], "{options:?}");
     }
     // The report is the program's.
-    let ((_, errors, _), _) = sdk.run(&["--live", "--limit=3"], &alone);
+    let ((_, errors, _), _) = projects.run(&["--live", "--limit=3"], &alone);
     assert!(
         errors.starts_with("app (process ") && errors.contains("Program.Main") && !errors.contains("more process"),
         "{errors}"
     );
 
-    let ((text, errors, code), _) = sdk.run(&["-q"], &["run", "--project", "app", "--launch-profile", "another"]);
+    let ((text, errors, code), _) = projects.run(&["-q"], &["run", "--project", "app", "--launch-profile", "another"]);
     assert!(text.ends_with("another program\n") && code == Some(3), "{text}");
     assert!(errors.contains("error ILI0031: ") && errors.contains(" run: the SDK started no program of a project"), "{errors}");
-    let ((text, errors, code), _) = sdk.run(&[], &["run", "--project", "none"]);
+    let ((text, errors, code), _) = projects.run(&[], &["run", "--project", "none"]);
     assert!(code == Some(1) && errors.contains("run: the SDK started no program of a project"), "{text}{errors}");
 }
 
@@ -176,18 +155,18 @@ fn a_project_is_built_and_run_as_by_the_sdk() {
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn an_older_sdk_starts_programs_by_way_of_ilinst() {
-    let Some(sdk) = Sdk::older("older") else { return };
+    let Some(projects) = Projects::older("older") else { return };
     // It greets its user once.
-    sdk.plain(&["msbuild", "-version"]);
+    projects.plain(&["msbuild", "-version"]);
     let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>netcoreapp3.1</TargetFramework></PropertyGroup></Project>";
-    sdk.write("app/app.csproj", project);
-    sdk.write("app/Program.cs", PROGRAM);
+    projects.write("app/app.csproj", project);
+    projects.write("app/Program.cs", PROGRAM);
     // It cannot hash a cache of its own on a newer runtime, and says so.
     let own = |text: &str| text.lines().filter(|line| !line.contains("warning MSB3")).map(str::to_owned).collect::<Vec<_>>();
     for words in [&["run", "--project", "app", "--", "a", "b c", "\"d\"\\"][..], &["run", "--no-build", "--project", "app"]] {
-        let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], words);
+        let ((text, errors, code), reports) = projects.run(&["-q", "--no-report"], words);
         assert_eq!((errors.as_str(), code), ("", Some(7)), "{words:?} {text}");
-        assert_eq!(own(&text), own(&sdk.plain(words).0), "{words:?}");
+        assert_eq!(own(&text), own(&projects.plain(words).0), "{words:?}");
         assert_eq!(reports.iter().map(|report| report.calls("Program::Sum")).collect::<Vec<_>>(), [1], "{words:?}");
     }
 }
@@ -195,60 +174,60 @@ fn an_older_sdk_starts_programs_by_way_of_ilinst() {
 #[test]
 #[ignore = "needs .NET 10"]
 fn a_program_of_one_file_is_built_and_run_as_by_the_sdk() {
-    let Some(sdk) = Sdk::new("file") else { return };
-    sdk.write("app.cs", PROGRAM);
-    sdk.write("app.run.json", LAUNCH_SETTINGS);
+    let Some(projects) = Projects::new("file") else { return };
+    projects.write("app.cs", PROGRAM);
+    projects.write("app.run.json", LAUNCH_SETTINGS);
     for words in [&["run", "app.cs", "a", "b c"][..], &["app.cs"], &["run", "-c", "Release", "--file", "app.cs"]] {
-        let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], words);
+        let ((text, errors, code), reports) = projects.run(&["-q", "--no-report"], words);
         assert_eq!((errors.as_str(), code), ("", Some(7)), "{words:?} {text}");
         // The SDK keeps how it is started, and not by way of ilinst.
-        assert_eq!((text, errors, code), sdk.plain(words), "{words:?}");
+        assert_eq!((text, errors, code), projects.plain(words), "{words:?}");
         assert_eq!(reports.iter().map(|report| report.calls("Program::Sum")).collect::<Vec<_>>(), [1], "{words:?}");
-        assert!(!sdk.path("app-0.ilprof").exists());
+        assert!(!projects.path("app-0.ilprof").exists());
     }
-    let ((_, errors, code), _) = sdk.run(&[], &["run", "--no-build", "app.cs"]);
+    let ((_, errors, code), _) = projects.run(&[], &["run", "--no-build", "app.cs"]);
     assert!(code == Some(2) && errors.contains(" run --no-build: ") && errors.contains("leave out --no-build"), "{errors}");
 }
 
 #[test]
 #[ignore = "needs .NET 10"]
 fn commands_that_run_no_program_are_refused() {
-    let Some(sdk) = Sdk::new("refused") else { return };
+    let Some(projects) = Projects::new("refused") else { return };
     for (words, why) in [
         (&["build", "app"][..], "it runs no program; use ilinst run -- "),
         (&["publish"], "it runs no program"),
         (&["watch", "run"], "it changes the program while it runs (hot reload)"),
     ] {
         for options in [&[][..], &["--live"]] {
-            let ((text, errors, code), _) = sdk.run(options, words);
+            let ((text, errors, code), _) = projects.run(options, words);
             assert_eq!((text.as_str(), code), ("", Some(2)), "{words:?}");
             assert!(errors.starts_with("ilinst: error ILI0015: ") && errors.contains(why), "{errors}");
         }
     }
-    let ((_, errors, code), _) = sdk.run(&["--in-place"], &["test"]);
+    let ((_, errors, code), _) = projects.run(&["--in-place"], &["test"]);
     assert!(code == Some(2) && errors.contains("--in-place is not for tests"), "{errors}");
 }
 
 /// Tests of a library by xunit: two that succeed, and one that fails where it is not filtered out. They find their project by its place.
-fn test_project(sdk: &Sdk, name: &str, properties: &str, packages: &[(&str, &str)]) {
+fn test_project(projects: &Projects, name: &str, properties: &str, packages: &[(&str, &str)]) {
     let packages: String =
         packages.iter().map(|(id, version)| format!(r#"<PackageReference Include="{id}" Version="{version}" />"#)).collect();
     let items = format!(r#"<ProjectReference Include="../lib/Lib.csproj" />{packages}"#);
-    sdk.project(&format!("{name}/{name}.csproj"), properties, &items);
+    projects.project(&format!("{name}/{name}.csproj"), properties, &items);
     let tests = format!(
         "using Xunit; using System.IO;\nnamespace {name};\npublic class Numbers\n{{\n    [Fact] public void Adds() => Assert.Equal(10, Lib.Numbers.Sum(5));\n    \
          [Fact] public void Finds() => Assert.True(File.Exists(Path.Combine(System.AppContext.BaseDirectory, \"../../../{name}.csproj\")));\n    \
          [Fact] public void Fails() => Assert.Equal(11, Lib.Numbers.Sum(5));\n}}\n"
     );
-    sdk.write(&format!("{name}/Tests.cs"), &tests);
+    projects.write(&format!("{name}/Tests.cs"), &tests);
 }
 
 const XUNIT: [(&str, &str); 3] =
     [("Microsoft.NET.Test.Sdk", "18.11.0"), ("xunit", "2.9.3"), ("xunit.runner.visualstudio", "3.1.5")];
 
 /// Whether each folder of a project's output is its own, and none of what is in it instrumented.
-fn is_as_built(sdk: &Sdk, name: &str) {
-    let folders: Vec<_> = fs::read_dir(sdk.path(name).join("bin/Debug")).expect("it is there").flatten().collect();
+fn is_as_built(projects: &Projects, name: &str) {
+    let folders: Vec<_> = fs::read_dir(projects.path(name).join("bin/Debug")).expect("it is there").flatten().collect();
     assert_eq!(folders.iter().map(fs::DirEntry::file_name).collect::<Vec<_>>(), ["net10.0"], "{name}");
     let library = ilinst().args(["list", "--json"]).arg(folders[0].path().join("Lib.dll")).output().expect("ilinst runs");
     assert!(said(&library).0.contains(r#""woven": null"#), "{name}");
@@ -271,36 +250,36 @@ fn are_of(reports: &[Report], projects: &[&str], context: &str) {
 #[test]
 #[ignore = "needs .NET 10"]
 fn tests_by_vstest_are_run_as_by_the_sdk() {
-    let Some(sdk) = Sdk::new("vstest") else { return };
-    sdk.project("lib/Lib.csproj", "", "");
-    sdk.write("lib/Numbers.cs", LIBRARY);
+    let Some(projects) = Projects::new("vstest") else { return };
+    projects.project("lib/Lib.csproj", "", "");
+    projects.write("lib/Numbers.cs", LIBRARY);
     for name in ["One", "Two"] {
-        test_project(&sdk, name, "", &XUNIT);
+        test_project(&projects, name, "", &XUNIT);
     }
     // Its projects dispatch to one for each framework.
-    let two = fs::read_to_string(sdk.path("Two/Two.csproj")).expect("it is there");
-    sdk.write("Two/Two.csproj", &two.replace("TargetFramework>", "TargetFrameworks>"));
+    let two = fs::read_to_string(projects.path("Two/Two.csproj")).expect("it is there");
+    projects.write("Two/Two.csproj", &two.replace("TargetFramework>", "TargetFrameworks>"));
     let solution = r#"<Solution><Project Path="lib/Lib.csproj" /><Project Path="One/One.csproj" /><Project Path="Two/Two.csproj" /></Solution>"#;
-    sdk.write("all.slnx", solution);
+    projects.write("all.slnx", solution);
     let filter = ["--filter", "FullyQualifiedName!~Fails"];
-    let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], &[&["test", "all.slnx"][..], &filter].concat());
+    let ((text, errors, code), reports) = projects.run(&["-q", "--no-report"], &[&["test", "all.slnx"][..], &filter].concat());
     assert_eq!(code, Some(0), "{text}{errors}");
     assert_eq!(text.matches("Passed:     2").count(), 2, "{text}");
     are_of(&reports, &["One", "Two"], "a solution");
-    is_as_built(&sdk, "One");
+    is_as_built(&projects, "One");
 
     // One project, which is built; its exit code; the report is shown.
-    let ((text, errors, code), _) = sdk.run(&["--limit=0"], &["test", "One", "--no-build"]);
+    let ((text, errors, code), _) = projects.run(&["--limit=0"], &["test", "One", "--no-build"]);
     assert!(code == Some(1) && text.contains("Failed:     1, Passed:     2"), "{text}{errors}");
     assert!(errors.contains("Lib.Numbers.Sum") && errors.contains("the profile is "), "{errors}");
 
     let one = "One/bin/Debug/net10.0/One.dll";
     for words in [["vstest", one], ["test", one]] {
-        let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], &words);
+        let ((text, errors, code), reports) = projects.run(&["-q", "--no-report"], &words);
         assert!(code == Some(1) && text.contains("Failed:     1, Passed:     2"), "{text}{errors}");
         assert_eq!(reports.iter().map(|report| report.calls("Lib.Numbers::Sum")).collect::<Vec<_>>(), [2], "{words:?}");
     }
-    is_as_built(&sdk, "One");
+    is_as_built(&projects, "One");
 
     // Of all processes that the SDK starts, the tests' hosts are recorded.
     let (hooks, rewriting) = (&["--live"][..], &["--live", "--rewrite"][..]);
@@ -308,7 +287,7 @@ fn tests_by_vstest_are_run_as_by_the_sdk() {
     let more = [(hooks, assembly), (rewriting, solution)].into_iter().filter(|_| tests::is_full());
     for (options, words) in [(hooks, solution), (rewriting, assembly)].into_iter().chain(more) {
         let quiet = ["-q", "--no-report"];
-        let ((text, errors, _), reports) = sdk.run(&[options, &quiet].concat(), words);
+        let ((text, errors, _), reports) = projects.run(&[options, &quiet].concat(), words);
         assert!(text.contains("Failed:     1, Passed:     2"), "{text}{errors}");
         let calls: Vec<u64> = reports.iter().map(|report| report.calls("Lib.Numbers::Sum")).collect();
         let frameworks = reports.iter().flat_map(methods).filter(|name| name.starts_with("Xunit."));
@@ -320,25 +299,25 @@ fn tests_by_vstest_are_run_as_by_the_sdk() {
 #[test]
 #[ignore = "needs .NET 10"]
 fn tests_that_are_programs_are_run_as_by_the_sdk() {
-    let Some(sdk) = Sdk::new("platform") else { return };
-    sdk.project("lib/Lib.csproj", "", "");
-    sdk.write("lib/Numbers.cs", LIBRARY);
-    sdk.write("global.json", r#"{ "test": { "runner": "Microsoft.Testing.Platform" } }"#);
-    test_project(&sdk, "Three", "<OutputType>Exe</OutputType>", &[("xunit.v3", "4.0.2")]);
+    let Some(projects) = Projects::new("platform") else { return };
+    projects.project("lib/Lib.csproj", "", "");
+    projects.write("lib/Numbers.cs", LIBRARY);
+    projects.write("global.json", r#"{ "test": { "runner": "Microsoft.Testing.Platform" } }"#);
+    test_project(&projects, "Three", "<OutputType>Exe</OutputType>", &[("xunit.v3", "4.0.2")]);
     let filter = ["--filter-not-method", "*.Fails"];
     let ((text, errors, code), reports) =
-        sdk.run(&["-q", "--no-report"], &[&["test", "--project", "Three"][..], &filter].concat());
+        projects.run(&["-q", "--no-report"], &[&["test", "--project", "Three"][..], &filter].concat());
     assert!(code == Some(0) && text.contains("succeeded: 2"), "{text}{errors}");
     are_of(&reports, &["Three"], "xunit.v3");
-    is_as_built(&sdk, "Three");
+    is_as_built(&projects, "Three");
     for options in [&[][..], &["--live"]] {
         let options = [options, &["-q", "--no-report"]].concat();
-        let ((text, errors, code), reports) = sdk.run(&options, &["test", "--project", "Three", "--no-build"]);
+        let ((text, errors, code), reports) = projects.run(&options, &["test", "--project", "Three", "--no-build"]);
         assert!(code == Some(2) && text.contains("failed: 1"), "{text}{errors}");
         assert_eq!(reports.iter().map(|report| report.calls("Lib.Numbers::Sum")).collect::<Vec<_>>(), [2], "{options:?}");
     }
     // As it is run alone.
-    let ((text, errors, code), reports) = sdk.run(&["-q", "--no-report"], &["run", "--project", "Three", "--no-build"]);
+    let ((text, errors, code), reports) = projects.run(&["-q", "--no-report"], &["run", "--project", "Three", "--no-build"]);
     assert!(code == Some(1) && reports.len() == 1, "{text}{errors}");
 }
 
@@ -346,22 +325,22 @@ fn tests_that_are_programs_are_run_as_by_the_sdk() {
 #[test]
 #[ignore = "needs .NET 10"]
 fn what_a_killed_run_of_tests_left_is_removed() {
-    let Some(sdk) = Sdk::new("left") else { return };
-    sdk.project("lib/Lib.csproj", "", "");
-    sdk.write("lib/Numbers.cs", LIBRARY);
-    test_project(&sdk, "One", "", &XUNIT);
-    let (text, errors, code) = sdk.plain(&["build", "One"]);
+    let Some(projects) = Projects::new("left") else { return };
+    projects.project("lib/Lib.csproj", "", "");
+    projects.write("lib/Numbers.cs", LIBRARY);
+    test_project(&projects, "One", "", &XUNIT);
+    let (text, errors, code) = projects.plain(&["build", "One"]);
     assert_eq!(code, Some(0), "{text}{errors}");
     let mut ended = Command::new("true").spawn().expect("it starts");
     ended.wait().expect("it ends");
     let left = [format!("net10.0.ilinst-{}", ended.id()), format!("net10.0.ilinst-{}-1", ended.id())];
     for left in &left {
-        sdk.write(&format!("One/bin/Debug/{left}/One.dll"), "left");
+        projects.write(&format!("One/bin/Debug/{left}/One.dll"), "left");
     }
-    sdk.write(&format!("One/bin/Debug/net10.0.ilinst-{}/One.dll", std::process::id()), "of one that runs");
-    let ((text, errors, code), _) = sdk.run(&["-q"], &["test", "One", "--no-build", "--filter=FullyQualifiedName~Adds"]);
+    projects.write(&format!("One/bin/Debug/net10.0.ilinst-{}/One.dll", std::process::id()), "of one that runs");
+    let ((text, errors, code), _) = projects.run(&["-q"], &["test", "One", "--no-build", "--filter=FullyQualifiedName~Adds"]);
     assert_eq!(code, Some(0), "{text}{errors}");
-    let is_there = |name: &String| sdk.path("One/bin/Debug").join(name).exists();
+    let is_there = |name: &String| projects.path("One/bin/Debug").join(name).exists();
     assert!(!left.iter().any(is_there) && is_there(&format!("net10.0.ilinst-{}", std::process::id())));
 }
 
@@ -370,17 +349,17 @@ fn what_a_killed_run_of_tests_left_is_removed() {
 #[test]
 #[ignore = "needs .NET 10"]
 fn native_programs_are_named_by_each_command() {
-    let Some(sdk) = Sdk::new("native") else { return };
-    sdk.project("app/app.csproj", "<OutputType>Exe</OutputType>", "");
+    let Some(projects) = Projects::new("native") else { return };
+    projects.project("app/app.csproj", "<OutputType>Exe</OutputType>", "");
     let source = PROGRAM.replace(
         "return 7;",
         "if (arguments.Length > 0) { System.Console.WriteLine(\"ready\"); System.Console.ReadLine(); } return 7;",
     );
-    sdk.write("app/Program.cs", &source.replace("System.Console.WriteLine(\"argument \" + argument)", ""));
+    projects.write("app/Program.cs", &source.replace("System.Console.WriteLine(\"argument \" + argument)", ""));
     let publish = |folder: &str, options: &[&str]| {
-        let (text, errors, code) = sdk.plain(&[&["publish", "app", "-r", "linux-x64", "-o", folder], options].concat());
+        let (text, errors, code) = projects.plain(&[&["publish", "app", "-r", "linux-x64", "-o", folder], options].concat());
         assert_eq!(code, Some(0), "{text}{errors}");
-        sdk.path(folder).join("app")
+        projects.path(folder).join("app")
     };
     for (program, what) in [
         (publish("single", &["--self-contained", "-p:PublishSingleFile=true"]), "a program in a single file (a bundle)"),
@@ -389,7 +368,7 @@ fn native_programs_are_named_by_each_command() {
         let name = program.to_str().expect("it is text");
         let command = |words: &[&str]| {
             let mut command = ilinst();
-            command.args(words).current_dir(&sdk.work.folder).env("ILINST_CACHE", sdk.work.cache());
+            command.args(words).current_dir(&projects.work.folder).env("ILINST_CACHE", projects.work.cache());
             command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
             said(&output(&mut command))
         };
@@ -429,13 +408,13 @@ fn native_programs_are_named_by_each_command() {
 #[test]
 #[ignore = "needs .NET 10"]
 fn an_environment_that_has_no_room_for_the_profiler_is_named() {
-    let Some(sdk) = Sdk::new("environment") else { return };
-    sdk.project("app/app.csproj", "<OutputType>Exe</OutputType>", "");
-    sdk.write("app/Program.cs", PROGRAM);
-    let (text, errors, code) = sdk.plain(&["build", "app"]);
+    let Some(projects) = Projects::new("environment") else { return };
+    projects.project("app/app.csproj", "<OutputType>Exe</OutputType>", "");
+    projects.write("app/Program.cs", PROGRAM);
+    let (text, errors, code) = projects.plain(&["build", "app"]);
     assert_eq!(code, Some(0), "{text}{errors}");
     let live = |words: &[&str], variables: &[(&str, &str)]| {
-        let mut command = sdk.work.run(&["--live"], &sdk.dotnet(words));
+        let mut command = projects.work.run(&["--live"], &projects.dotnet(words));
         said(&output(command.envs(variables.iter().copied())))
     };
     let app = ["app/bin/Debug/net10.0/app.dll"];

@@ -161,36 +161,34 @@ fn a_running_program_on_arm64_is_attached_to() {
     let host = arm64.contained(&app);
     let mut command = Command::new(&arm64.emulator);
     command.args(["-L", "/"]).arg(host).arg("steps").current_dir(&arm64.work.folder);
-    let mut child = tests::waiting(command.env_remove("DOTNET_ROOT"));
+    // A folder of its own has no ports of earlier processes with the same number.
+    let temporary = arm64.work.folder.join("tmp");
+    fs::create_dir(&temporary).expect("a folder can be made");
+    let mut child = tests::waiting(command.env_remove("DOTNET_ROOT").env("TMPDIR", &temporary));
     // The emulator tells a program another start than the system has, and the port is named by it.
-    let link = port_by_start(child.id());
+    name_port_by_start(child.id(), &temporary);
     let profiles = arm64.work.folder.join("attached");
     let mut command = Command::new(&arm64.tool);
     command.args(["attach", &child.id().to_string(), "--all", "--for=1h"]).arg(format!("--keep={}", profiles.display()));
-    let recording = attach::attached(command.current_dir(&arm64.work.folder));
+    let recording = attach::attached(command.current_dir(&arm64.work.folder).env("TMPDIR", &temporary));
     for _ in 0..3 {
         step(&mut child);
     }
     drop(child.stdin.take());
     let ended = said(&child.wait_with_output().expect("it ends"));
     let recorded = said(&recording.wait_with_output().expect("it ends"));
-    link.iter().for_each(|link| fs::remove_file(link).expect("it can be removed"));
     assert_eq!((ended.0.as_str(), ended.2), ("work 300\n", Some(42)), "{}", ended.1);
     assert_eq!(recorded.2, Some(0), "{}", recorded.1);
     let calls = calls(&profile_in(&profiles));
     assert_eq!((calls["App::Work"], calls["App::Repeat"]), (300, 3));
 }
 
-/// A second name of a process's diagnostics port that is named by its start, unless the port is.
-fn port_by_start(process: u32) -> Option<PathBuf> {
+/// Gives a process's diagnostics port the name with the process's start, unless it has that.
+fn name_port_by_start(process: u32, folder: &Path) {
     let status = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
     let start = status.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19)).expect("it has begun");
-    let folder = std::env::temp_dir();
-    let wanted = folder.join(format!("dotnet-diagnostic-{process}-{start}-socket"));
-    let begin = format!("dotnet-diagnostic-{process}-");
-    let is_port =
-        |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&begin) && name.ends_with("-socket"));
-    let name = fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.file_name()).find(is_port);
-    let port = folder.join(name.expect("it has a port"));
-    (port != wanted).then(|| fs::hard_link(port, &wanted).map(|()| wanted).expect("a link can be made"))
+    let is_port = |path: &PathBuf| path.to_string_lossy().ends_with("-socket");
+    let port = fs::read_dir(folder).expect("it is there").flatten().map(|entry| entry.path()).find(is_port);
+    fs::rename(port.expect("it has a port"), folder.join(format!("dotnet-diagnostic-{process}-{start}-socket")))
+        .expect("it can be renamed");
 }

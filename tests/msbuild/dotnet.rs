@@ -8,39 +8,30 @@ use std::{
     time::SystemTime,
 };
 
-use tests::{Compiler, Report, ilinst, packages, require, said, scratch, tool};
+use tests::{Report, Sdk, ilinst, packages, said, scratch};
 
 /// Warnings of the SDK for any project: it cannot hash a cache of its own on a newer runtime.
 const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
 
 /// The SDK, and a folder to work in.
 pub(crate) struct Dotnet {
-    program: PathBuf,
-    compiler: Compiler,
-    /// Packages that are unpacked already.
-    packages: Option<PathBuf>,
+    sdk: Sdk,
     pub(crate) folder: PathBuf,
 }
 
 impl Dotnet {
     /// In an empty folder, with a feed that holds the package.
     pub(crate) fn new(name: &str) -> Option<Self> {
-        let sdk = require("ILINST_SDK")?;
-        let program = sdk.ancestors().nth(2).expect("it lies in an installation").join("dotnet");
-        Some(Self::of(program, Compiler::Sdk, None, name))
+        Some(Self::of(Sdk::older()?, name))
     }
 
     /// The same with the SDK of .NET 10. Without it, a line says that the test went without.
     pub(crate) fn newer(name: &str) -> Option<Self> {
-        let Some(program) = tool("ILINST_SDK10") else {
-            println!("without: .NET 10");
-            return None;
-        };
-        Some(Self::of(program, Compiler::Sdk10, tool("ILINST_PACKAGES"), name))
+        Some(Self::of(Sdk::newer()?, name))
     }
 
-    fn of(program: PathBuf, compiler: Compiler, packages: Option<PathBuf>, name: &str) -> Self {
-        let dotnet = Self { program, compiler, packages, folder: scratch(&format!("msbuild-{name}")) };
+    fn of(sdk: Sdk, name: &str) -> Self {
+        let dotnet = Self { sdk, folder: scratch(&format!("msbuild-{name}")) };
         fs::create_dir(dotnet.folder.join("home")).expect("a folder can be made");
         packages::feed(&dotnet.folder);
         dotnet
@@ -48,13 +39,13 @@ impl Dotnet {
 
     /// The folder of the installation.
     pub(crate) fn root(&self) -> &Path {
-        self.program.parent().expect("it is in a folder")
+        self.sdk.root()
     }
 
     /// The folder of the SDK itself, by its version.
     #[cfg(feature = "full")]
     pub(crate) fn newest_sdk(&self) -> PathBuf {
-        let versions = fs::read_dir(self.program.with_file_name("sdk")).expect("it is there").flatten();
+        let versions = fs::read_dir(self.root().join("sdk")).expect("it is there").flatten();
         versions.map(|entry| entry.path()).max().expect("there is one")
     }
 
@@ -82,20 +73,12 @@ impl Dotnet {
 
     /// `dotnet`, ready for its arguments.
     pub(crate) fn command(&self) -> Command {
-        self.command_of(&self.program)
+        self.command_of(&self.sdk.program)
     }
 
     /// Another program, with the same environment.
     pub(crate) fn command_of(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.current_dir(&self.folder).env("HOME", self.folder.join("home")).env_remove("ILINST_TOOL");
-        command.env("NUGET_PACKAGES", self.folder.join("packages")).env("DOTNET_ROOT", self.root());
-        command.envs(self.packages.iter().map(|packages| ("NUGET_FALLBACK_PACKAGES", packages)));
-        self.compiler.share(command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0"));
-        // No test uses the certificate that the first command makes in a new home.
-        command.env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false");
-        command.env("MSBUILDTERMINALLOGGER", "off").env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);
-        command
+        self.sdk.command(program, &self.folder)
     }
 
     /// Runs a program, which has to print that; gives the profile that it wrote.

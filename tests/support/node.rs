@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{require, skip, webcil::to_webcil};
 
 /// Starts the program of its folder with the arguments, and copies files out of its memory at the end: LINGER_MS after the program's.
-/// The clock has steps of CLOCK_STEP_MS.
+/// The clock has steps of CLOCK_STEP_MS. With CLOCK_TICK_MS, it tells how often it was read, whatever the machine does.
 const START: &str = r#"import { dotnet } from "./dotnet.js";
 import fs from "node:fs";
 for (const name of Object.keys(process.env).filter(name => name.startsWith("ILINST_"))) {
@@ -21,6 +21,11 @@ for (const name of Object.keys(process.env).filter(name => name.startsWith("ILIN
 if (process.env.CLOCK_STEP_MS) {
     const step = Number(process.env.CLOCK_STEP_MS), now = performance.now.bind(performance);
     performance.now = () => Math.floor(now() / step) * step;
+}
+if (process.env.CLOCK_TICK_MS) {
+    const tick = Number(process.env.CLOCK_TICK_MS);
+    let time = 0;
+    performance.now = () => time += tick;
 }
 const { runMain, Module } = await dotnet.create();
 process.on("exit", () => {

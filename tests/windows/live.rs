@@ -1,4 +1,4 @@
-//! `ilinst.exe run --live` and `attach`: the CLR profiler on .NET for Windows records the same as on Linux.
+//! `ilinst.exe run --live` and `attach`: the CLR profiler on .NET for Windows records the same as on Linux. Samples are refused.
 
 use std::{
     collections::BTreeMap,
@@ -261,4 +261,15 @@ fn a_running_program_is_attached_to() {
         assert!(refused.2 == Some(3) && refused.1.contains("ILI0031"), "{name}: {}", refused.1);
         assert!(refused.1.contains("there is no such process"), "{name}: {}", refused.1);
     }
+}
+
+/// There is no sampler for Windows: the error names another way, and no program runs.
+#[test]
+#[ignore = "needs Wine"]
+fn samples_are_refused() {
+    let Some(wine) = Windows::new("live-sample") else { return };
+    wine.sample("hello");
+    let words = ["--sample needs Linux", "--live", "dotnet-trace"];
+    wine.refuses(&[&"run", &"--sample", &"--", &"hello\\hello.exe"], 2, &words);
+    wine.refuses(&[&"attach", &"--sample", &"1"], 2, &words);
 }

@@ -198,7 +198,7 @@ fn settle(bytes: &mut [u8]) -> Option<()> {
 fn build_modern(toolchain: &Toolchain, roslyn: &Path, output: &Path) -> Result<()> {
     fs::create_dir_all(output)?;
     // The runtime in the SDK's folder, whose DLLs the sample refers to. Other installed runtimes are ignored.
-    let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
+    let root = toolchain.sdk_root()?;
     let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
     let driver = scratch().join("driver/Compile.dll");
     fs::create_dir_all(driver.parent().context("no folder")?)?;

@@ -129,6 +129,11 @@ impl Toolchain {
         found.map(|(_, path)| path.as_path()).with_context(|| format!("{variable} is not to be had: {}", self.missing.join("; ")))
     }
 
+    /// Returns the folder of the installation that has the older SDK.
+    pub(crate) fn sdk_root(&self) -> Result<&Path> {
+        self.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")
+    }
+
     /// Sets the variables for a command.
     pub(crate) fn export<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.envs(self.servers.iter().map(|(name, server)| (name, server.pipe())));

@@ -73,7 +73,7 @@ pub(super) fn large(toolchain: &Toolchain, methods: u32) -> Result<PathBuf> {
     if made.is_file() {
         return Ok(made);
     }
-    let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
+    let root = toolchain.sdk_root()?;
     let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
     let references = LARGE_REFERENCES.map(|name| framework.join(format!("{name}.dll")));
     let program = folder("large").join("LargeAssembly.exe");
@@ -98,7 +98,7 @@ pub(super) fn build_tracker(toolchain: &Toolchain, folder: &Path, tracker: &Path
     compile_with(toolchain, "../samples/hooks/ProfileInfoTracker.cs", &references, &classic, &["-target:library"])?;
     references.push(tracker.to_owned());
     compile(toolchain, "tracker/FanOut.cs", &references, &unwoven.join("FanOut.exe"))?;
-    let root = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?;
+    let root = toolchain.sdk_root()?;
     let framework = root.join("shared/Microsoft.NETCore.App/8.0.4");
     let references = ACTIVITY_REFERENCES.map(|name| framework.join(format!("{name}.dll")));
     compile_with(toolchain, "tracker/Cost.cs", &references, &unwoven.join("CostActivities.exe"), &["-define:ACTIVITIES"])

@@ -102,7 +102,7 @@ pub(super) struct Tools<'t> {
 impl<'t> Tools<'t> {
     pub(super) fn new(toolchain: &'t Toolchain) -> Result<Self> {
         let mono = toolchain.get("ILINST_MONO_LIB")?;
-        let frameworks = toolchain.get("ILINST_SDK")?.ancestors().nth(2).context("the SDK is not below a root")?.join("shared");
+        let frameworks = toolchain.sdk_root()?.join("shared");
         let mut references = vec![mono.join("4.5"), mono.join("4.5/Facades")];
         for framework in fs::read_dir(frameworks)?.flatten() {
             references.extend(fs::read_dir(framework.path())?.flatten().map(|version| version.path()));

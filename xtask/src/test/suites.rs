@@ -26,7 +26,7 @@ use crate::common::{quiet, show, target};
 const MEASURES: &str = "real_time::";
 /// The time after which a test hangs: several times the longest test of the tier, on a busy machine too.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
-const LIMIT_OF_FULL: Duration = Duration::from_secs(3 * 60 * 60);
+const LIMIT_OF_FULL: Duration = Duration::from_secs(60 * 60);
 
 /// The built tool and its tests.
 pub(super) struct Built {
