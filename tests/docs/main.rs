@@ -122,7 +122,7 @@ fn answers(guide: &Guide, work: &Path, bin: &Path) -> Vec<Answer> {
         .env("TMPDIR", work.with_file_name("tmp"))
         .env("ILINST_CACHE", work.with_file_name("cache"));
     shell.env("NUGET_PACKAGES", work.with_file_name(PACKAGES)).env("MSBUILDTERMINALLOGGER", "off").env_remove("ILINST_TOOL");
-    shell.env(packages::PATIENT_TESTS.0, packages::PATIENT_TESTS.1);
+    shell.envs(packages::PATIENT_TESTS);
     Compiler::Sdk.share(&mut shell);
     // As it would be by an installation.
     shell.env("DOTNET_ROOT", tests::tool("ILINST_DOTNET8").and_then(|path| Some(path.parent()?.to_owned())).unwrap_or_default());

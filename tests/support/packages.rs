@@ -10,8 +10,9 @@ use crate::{ilinst, said, xtask};
 /// The version of this project's packages.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The time in seconds that `dotnet test` waits for its host, which starts slowly on a busy machine.
-pub const PATIENT_TESTS: (&str, &str) = ("VSTEST_CONNECTION_TIMEOUT", "600");
+/// The times that `dotnet test` waits for its host, which is slow on a busy machine: in seconds until it starts, in ms until it ends.
+pub const PATIENT_TESTS: [(&str, &str); 2] =
+    [("VSTEST_CONNECTION_TIMEOUT", "600"), ("VSTEST_TESTHOST_SHUTDOWN_TIMEOUT", "600000")];
 
 /// Makes projects in and below a folder get packages from its `feed/`, which contains this project's.
 pub fn feed(folder: &Path) {

@@ -9,7 +9,9 @@ use crate::{Compiler, packages::PATIENT_TESTS, require, tool};
 
 /// A .NET SDK, by its host.
 pub struct Sdk {
+    /// `dotnet`.
     pub program: PathBuf,
+    /// Its C# compiler.
     pub compiler: Compiler,
     /// Packages that are unpacked already.
     packages: Option<PathBuf>,
@@ -45,7 +47,7 @@ impl Sdk {
         self.compiler.share(command.env("DOTNET_CLI_USE_MSBUILD_SERVER", "0").env("MSBUILDDISABLENODEREUSE", "1"));
         // No test uses the certificate that the first command makes in a new home.
         command.env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
-        command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_NOLOGO", "1").env(PATIENT_TESTS.0, PATIENT_TESTS.1);
+        command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_NOLOGO", "1").envs(PATIENT_TESTS);
         command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         command
     }

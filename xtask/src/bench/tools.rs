@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use super::programs;
 use crate::{
