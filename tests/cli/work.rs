@@ -20,7 +20,7 @@ use tests::{ilinst, require, said, scratch};
 use self::large::{Paths, Shape};
 
 /// The sizes to compare.
-const SIZES: [u32; 2] = [200, 1600];
+const SIZES: [u32; 2] = [400, 3200];
 /// The most that the instructions may grow by, where the size grows eightfold. Its square grows 64-fold.
 const GROWTH: u64 = 16;
 
