@@ -324,6 +324,7 @@ impl Session {
         };
         thread.cpu.store(crate::tree::cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default(), Relaxed);
         thread.clock.store(clock::now(), Relaxed);
+        thread.async_context.ask();
         thread.id.store(id, Release);
         self.threads.push((thread, None));
         Some(thread)

@@ -2,6 +2,9 @@
 //! async context. A sample at this time would end the process: Mono's handler asserts that it begins no second one. So such a
 //! sample is put off.
 //!
+//! Mono sends a thread no signal before it has handled the last one. It ignores one that reaches a new thread before this has a
+//! domain, and would wait for it forever. So each new thread is sent signals until one leads to a sample.
+//!
 //! Mono does not export the flag of its `MonoThreadInfo`. It is the only number that is 1 inside Mono's handler, and 0 before
 //! and after it.
 
@@ -9,8 +12,8 @@ use std::{
     ffi::{c_int, c_void},
     mem::MaybeUninit,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicU64, AtomicUsize,
-        Ordering::{Acquire, Relaxed, Release},
+        AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
     },
 };
 
@@ -21,6 +24,8 @@ type Places = [u64; SETS];
 
 /// Larger structures are read up to here: 4 KiB.
 const SETS: usize = 16;
+/// The most signals that a thread is sent for one sample. Those that it does not take stay in the user's queue of signals.
+const MOST_SIGNALS: u32 = 100;
 /// Before the flag is known.
 const UNKNOWN: usize = usize::MAX;
 
@@ -39,16 +44,22 @@ static CANDIDATES: [AtomicU64; SETS] = [const { AtomicU64::new(u64::MAX) }; SETS
 pub(super) struct Async {
     /// The numbers that were 1 inside Mono's handler.
     ones: [AtomicU64; SETS],
-    /// Whether a sample was put off.
-    is_due: AtomicBool,
+    /// The number of signals to send until a sample is taken: the thread is new, or its sample was put off.
+    signals_left: AtomicU32,
 }
 
 impl Async {
+    /// Has the thread sent signals until a sample of it is taken.
+    pub(super) fn ask(&self) {
+        self.signals_left.store(MOST_SIGNALS, Release);
+    }
+
     /// Called inside Mono's handler. `info` is the thread's `MonoThreadInfo`.
     ///
     /// # Safety
     /// The arguments must be those of the handler, and of this thread.
     pub(super) unsafe fn is_inside(&self, info: *const c_void, context: *const c_void, handler: Handler) {
+        self.signals_left.store(0, Release);
         if !IS_FOUND.swap(true, Relaxed) {
             // SAFETY: the kernel passes the context.
             unsafe { install(&*context.cast(), handler) };
@@ -60,9 +71,10 @@ impl Async {
         }
     }
 
-    /// Sends the signal again to a thread whose sample was put off.
+    /// Sends the signal to the thread if a sample of it is due.
     pub(super) fn send_again(&self, thread: i32) {
-        if self.is_due.swap(false, Acquire) && thread != 0 {
+        let is_due = || self.signals_left.fetch_update(AcqRel, Relaxed, |left| left.checked_sub(1)).is_ok();
+        if thread != 0 && is_due() {
             // SAFETY: the call names a thread of this process; if it has ended, nothing happens.
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, SIGNAL.load(Relaxed)) };
         }
@@ -83,7 +95,7 @@ pub(super) unsafe fn handle(
     // SAFETY: the flag's place is in the structure.
     let is_set = || unsafe { info.cast::<u32>().add(flag).read_volatile() } != 0;
     if let Some(own) = known.filter(|_| flag != UNKNOWN && is_set()) {
-        return own.is_due.store(true, Release);
+        return own.ask();
     }
     let learning = known.filter(|_| flag == UNKNOWN);
     // SAFETY: the caller guarantees it.
