@@ -16,7 +16,7 @@ mod profile_builder;
 mod packed_profile;
 
 /// The writer of Parquet that the tests of `export` use.
-#[path = "../../../crates/export/tests/parquet_files/mod.rs"]
+#[path = "../../../crates/export/tests/library/parquet_files/mod.rs"]
 mod parquet_files;
 
 pub mod dangling;

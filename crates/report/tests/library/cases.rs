@@ -1,8 +1,4 @@
-//! Profiles described in words (cases/*.txt), and the reports on them.
-
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-mod shown;
+//! Profiles described in words (crates/profile/tests/cases), and the reports on them.
 
 use std::{env, fs, path::PathBuf};
 
@@ -13,7 +9,11 @@ use report::{
     head,
     views::{GroupBy, ViewOptions, Wanted},
 };
-use shown::{shown, table, tree};
+
+use crate::{
+    builder,
+    shown::{shown, table, tree},
+};
 
 const LINE: &str = "----\n";
 

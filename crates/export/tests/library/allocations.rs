@@ -1,14 +1,12 @@
 //! Exports of allocated bytes and of the possible errors of times: each path's own.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-
 use std::io::Read as _;
 
 use export::{Export, Format, Measure, Origin, read_parquet};
 use flate2::read::GzDecoder;
 use profile::{Profile, SampleType};
+
+use crate::builder;
 
 const TEXT: &str = "
 profile end=1000 flags=513

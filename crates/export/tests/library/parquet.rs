@@ -1,11 +1,11 @@
 //! Parquet files of other tools are read correctly.
 
-mod parquet_files;
-
 use std::collections::BTreeMap;
 
 use export::read_parquet;
 use profile::{Profile, SampleType};
+
+use crate::parquet_files;
 
 /// Returns the sums of calls and times by path.
 fn sums<'r>(rows: impl Iterator<Item = (&'r [String], i64, i64)>) -> BTreeMap<Vec<String>, (i64, i64)> {

@@ -1,14 +1,12 @@
 //! Comparisons of profiles of several modes: numbers that a mode does not measure are unknown, not zero.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-
 use profile::{
     Profile,
     compare::{CompareOptions, Comparison, Metric, Verdict},
 };
 use report::compare::{markdown, text};
+
+use crate::builder;
 
 /// Samples of CPU time: 20, 30 and 50 %, then one method with more.
 const SAMPLES: [&str; 2] = [

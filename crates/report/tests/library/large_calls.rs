@@ -1,14 +1,12 @@
 //! Captured calls of a method with very many parameters, and of types with very many fields and members. The work for each call
 //! must not grow with these. Otherwise each of these tests would take hours.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-
 use little_endian::PutNumbers;
 use profile::{Profile, calls::Calls};
 use profile_format::{CallFlags, CallRecordKind, ChunkKind, DescriptionKind, TypeShape, ValueKind, calls::HEADER};
 use report::calls::{CallText, Condition, line};
+
+use crate::builder;
 
 const MANY: u32 = 1_000_000;
 const CALLS: u64 = 400_000;

@@ -1,11 +1,5 @@
 //! Callers and callees: a recursive call adds no time beyond the outermost call's.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-#[allow(dead_code, reason = "not all of it is needed here")]
-mod shown;
-
 use names::MethodId;
 use profile::{
     CallTree, Profile, SampleType,
@@ -16,7 +10,8 @@ use report::{
     TextOptions,
     views::{GroupBy, Relation, View, ViewOptions, Wanted, edges, view},
 };
-use shown::shown;
+
+use crate::{builder, shown::shown};
 
 const TEXT: &str = "
 profile end=1000

@@ -1,16 +1,16 @@
 //! Merging the profiles of many processes: the same bytes in any order, and sums of all profiles.
 
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-mod shown;
-
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use little_endian::{ByteOrder, LE};
 
 use profile::{Profile, SampleType, merge::Merge, rows::SortBy};
 use report::views::{ViewOptions, Wanted, threads};
-use shown::{shown, table, tree};
+
+use crate::{
+    builder,
+    shown::{shown, table, tree},
+};
 
 /// Profiles with clocks of 1 MHz, 10 MHz, 2.5 GHz and 1 GHz, with phases, an exception, an async method, named threads,
 /// recursion.

@@ -1,13 +1,11 @@
 //! The rows of phases, and the rows outside of phases, add up to the run.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-
 use std::collections::BTreeMap;
 
 use export::{Export, Format, Measure, Origin};
 use profile::Profile;
+
+use crate::builder;
 
 const TEXT: &str = "
 profile end=600000

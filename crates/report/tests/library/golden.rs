@@ -1,14 +1,9 @@
 //! A profile that the real tracker wrote (golden/golden.cs): whole, cut short and damaged.
 
-#[path = "../../profile/tests/packed/mod.rs"]
-mod packed;
-mod shown;
-
 use std::{env, fs, ops::Range, path::PathBuf};
 
 use little_endian::{ByteOrder, LE};
 
-use packed::packed;
 use profile::{
     End, Error, Profile, SampleType,
     rows::{Row, SortBy},
@@ -23,7 +18,11 @@ use report::{
     head,
     views::{ViewOptions, Wanted},
 };
-use shown::{shown, table, tree};
+
+use crate::{
+    packed::packed,
+    shown::{shown, table, tree},
+};
 
 const START: Range<usize> = node::START_AT..node::START_AT + 8;
 const CALLS: Range<usize> = node::CALLS_AT..node::CALLS_AT + 8;

@@ -38,7 +38,7 @@ fn woven(bytes: &[u8], pdb: Option<&[u8]>, names: bool) -> (Vec<u8>, Option<Vec<
 
 #[test]
 fn methods_are_called_what_people_call_them() {
-    for entry in fs::read_dir(root().join("crates/weave/tests/names")).expect("it is there").flatten() {
+    for entry in fs::read_dir(root().join("crates/weave/tests/library/names")).expect("it is there").flatten() {
         let name = entry.path().file_stem().expect("a file has a name").to_string_lossy().into_owned();
         let (assembly, beside) = sample(&name);
         let key = module_keys(&assembly)[0];

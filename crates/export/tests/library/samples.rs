@@ -1,11 +1,9 @@
 //! Exports of samples without probes: each format has the same paths, samples and times.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-
 use export::{Export, Format, Measure, Origin};
 use profile::Profile;
+
+use crate::builder;
 
 const TEXT: &str = "
 profile mode=4 ticks=1000000000 end=400000000 cpu=400000000

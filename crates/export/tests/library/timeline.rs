@@ -1,12 +1,10 @@
 //! Mode trace as a timeline: the beginning and end of each call, for the run and for its phases.
 
-#[allow(dead_code, reason = "not all of it is needed here")]
-#[path = "../../profile/tests/builder/mod.rs"]
-mod builder;
-
 use export::{Export, Format, Measure, Origin};
 use profile::Profile;
 use serde_json::Value;
+
+use crate::builder;
 
 /// Main calls Load twice, and Save, which an exception leaves. Chunks of events are in the order of the file.
 const TEXT: &str = "

@@ -1,0 +1,4 @@
+//! Weaving of damaged files, and the names that woven methods have.
+
+mod hostile;
+mod names;
