@@ -494,7 +494,7 @@ fn async_calls_and_their_steps_are_told_apart() {
 #[test]
 #[ignore = "needs .NET 10"]
 fn methods_that_the_runtime_suspends_are_skipped() {
-    for runtime in [".NET 10", ".NET 11"].into_iter().filter_map(Runtime::find) {
+    for runtime in Runtime::suspending() {
         let work = Work::new("attach-suspended");
         let Some(program) = work.by_sdk_10("suspended") else { return };
         let mut command = runtime.program(&program, &work.folder);

@@ -7,7 +7,7 @@ use super::{ways::Way, *};
 #[ignore = "needs runtimes"]
 fn only_instrumented_modules_have_calls_that_the_runtime_suspends() {
     let ways = Way::ALL.map(|way| (way, &[][..]));
-    for runtime in runtimes().filter(|runtime| [".NET 10", ".NET 11"].contains(&runtime.name)) {
+    for runtime in Runtime::suspending() {
         let work = Work::new("runtime-async");
         let Some(app) = work.by_sdk_10("async") else { return };
         for (way, options) in ways.into_iter().chain([(Way::Hooks, &["--capture=args,return"][..])]) {

@@ -243,7 +243,9 @@ const RUNTIMES: [(&str, &str); 6] = [
     (".NET Core 3.1", "ILINST_DOTNET31"),
 ];
 /// Runtimes that run all tests only in the full tier.
-const FULL_TIER: [&str; 2] = [".NET 9", ".NET Core 3.1"];
+const FULL_TIER: [&str; 3] = [".NET 9", ".NET 11", ".NET Core 3.1"];
+/// Runtimes that suspend methods themselves (runtime-async). Tests of this run on both in each tier.
+const SUSPENDING: [&str; 2] = [".NET 10", ".NET 11"];
 /// Runtimes that no package registry has; a machine may lack them.
 const NOT_FETCHED: [&str; 3] = [".NET 9", ".NET 10", ".NET 11"];
 
@@ -274,6 +276,11 @@ impl Runtime {
     /// Returns .NET 8 and later; see [`Runtime::all`].
     pub fn modern() -> Vec<Self> {
         Self::all().into_iter().filter(|runtime| !["Mono", ".NET Core 3.1"].contains(&runtime.name)).collect()
+    }
+
+    /// Returns the runtimes that can suspend methods themselves (runtime-async).
+    pub fn suspending() -> Vec<Self> {
+        SUSPENDING.into_iter().filter_map(Self::find).collect()
     }
 
     /// Returns a runtime by name; see [`require`].

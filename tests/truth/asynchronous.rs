@@ -31,8 +31,7 @@ const CALLS: &[(&str, &str, i64)] = &[
     ("Numbers", "Cpu", 18),
 ];
 
-/// The runtimes that suspend methods, and what has the first do so.
-const RUNTIME_ASYNC: [&str; 2] = [".NET 10", ".NET 11"];
+/// The setting by which .NET 10 suspends methods itself.
 const SWITCH: (&str, &str) = ("DOTNET_RuntimeAsync", "1");
 
 #[test]
@@ -60,12 +59,10 @@ fn async_calls_are_as_written() {
 #[test]
 #[ignore = "needs .NET"]
 fn calls_that_the_runtime_suspends_are_as_written() {
-    let runtimes: Vec<Runtime> =
-        RUNTIME_ASYNC.iter().filter_map(|name| Runtime::all().into_iter().find(|it| it.name == *name)).collect();
     let Some(program) = Program::by_virtual_clock(References::RuntimeAsync, "Async", "runtime-async", &[]) else { return };
     for options in [&[][..], &["--leave", "return"]] {
         program.weave(options);
-        on(&runtimes, |runtime, wrong| {
+        on(&Runtime::suspending(), |runtime, wrong| {
             for mode in ["exact", "trace", "sampled"] {
                 let run = program.woven(runtime, &[], &[("ILINST_MODE", mode), SWITCH]);
                 let report = run.report();
@@ -89,14 +86,12 @@ fn calls_that_the_runtime_suspends_are_as_written() {
 #[test]
 #[ignore = "needs .NET"]
 fn exceptions_of_what_the_runtime_suspends_are_as_thrown() {
-    let runtimes: Vec<Runtime> =
-        RUNTIME_ASYNC.iter().filter_map(|name| Runtime::all().into_iter().find(|it| it.name == *name)).collect();
     let Some(program) = Program::make(References::RuntimeAsync, "programs/Failures", "runtime-async-failures", &[]) else {
         return;
     };
     for options in [&[][..], &["--leave", "return"]] {
         program.weave(options);
-        on(&runtimes, |runtime, wrong| {
+        on(&Runtime::suspending(), |runtime, wrong| {
             let original = program.original_with(runtime, &[], &[SWITCH]);
             let run = program.woven(runtime, &[], &[SWITCH]);
             let report = run.report();
