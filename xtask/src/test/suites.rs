@@ -66,7 +66,7 @@ struct Progress {
 
 /// Builds the tool and all tests of a tier.
 pub(super) fn build(full: bool) -> Result<Built> {
-    let mut what = vec!["--workspace", "--lib", "--bins", "--tests"];
+    let mut what = vec!["--workspace", "--lib", "--bin", "ilinst", "--tests"];
     if full {
         what.extend(["--features", "tests/full"]);
     }
