@@ -252,6 +252,38 @@ static class Sample
         return "done";
     }
 
+    [DllImport("libc")] static extern IntPtr mmap(IntPtr at, UIntPtr size, int access, int kind, int file, IntPtr offset);
+    [DllImport("libc")] static extern int munmap(IntPtr at, UIntPtr size);
+    [DllImport("libc")] static extern int pthread_attr_init(byte[] attributes);
+    [DllImport("libc")] static extern int pthread_attr_setstack(byte[] attributes, IntPtr at, UIntPtr size);
+    [DllImport("libc")] static extern int pthread_create(out IntPtr thread, byte[] attributes, Start start, IntPtr argument);
+    [DllImport("libc")] static extern int pthread_join(IntPtr thread, IntPtr result);
+
+    delegate IntPtr Start(IntPtr argument);
+
+    /// Threads of native code, whose stacks end where more memory was before.
+    static string Stacks(int count)
+    {
+        const int Size = 4 << 20, ReadAndWrite = 3, PrivateAndAnonymous = 0x22;
+        Start work = _ => { Short(Cpu() + 0.05); return IntPtr.Zero; };
+        byte[] attributes = new byte[64];
+        for (int i = 0; i < count; i++)
+        {
+            IntPtr memory = mmap(IntPtr.Zero, (UIntPtr)(2 * Size), ReadAndWrite, PrivateAndAnonymous, -1, IntPtr.Zero);
+            // New code has the sampler read the list of mappings.
+            Dynamic(1);
+            usleep(60000);
+            munmap(memory + Size, (UIntPtr)Size);
+            pthread_attr_init(attributes);
+            pthread_attr_setstack(attributes, memory, (UIntPtr)Size);
+            if (pthread_create(out IntPtr thread, attributes, work, IntPtr.Zero) != 0) return "no thread";
+            pthread_join(thread, IntPtr.Zero);
+            munmap(memory, (UIntPtr)Size);
+        }
+        GC.KeepAlive(work);
+        return "done";
+    }
+
     static volatile bool isOver;
 
     /// Sleeps as long as the main thread works, however busy the machine is.
@@ -307,6 +339,7 @@ static class Sample
             "phases" => Phases(count),
             "kernel" => Kernel(count),
             "closed" => Closed(count),
+            "stacks" => Stacks(count),
             "waits" => Waits(count),
             "steps" => Steps(),
             _ => throw new ArgumentException(args[0]),

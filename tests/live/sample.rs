@@ -187,6 +187,7 @@ fn programs_do_what_they_do_without_samples() {
         ["threads", "100"],
         ["recursion", "20"],
         ["async", "8"],
+        ["stacks", "10"],
     ];
     is_unharmed("sample-unharmed", &["--frequency", "1000"], &ways);
 }
@@ -194,7 +195,15 @@ fn programs_do_what_they_do_without_samples() {
 #[test]
 #[ignore = "needs runtimes"]
 fn programs_do_what_they_do_with_samples_of_elapsed_time() {
-    let ways = [["nulls", "1000"], ["contexts", "12"], ["garbage", "1"], ["threads", "60"], ["async", "8"], ["waits", "100"]];
+    let ways = [
+        ["nulls", "1000"],
+        ["contexts", "12"],
+        ["garbage", "1"],
+        ["threads", "60"],
+        ["async", "8"],
+        ["waits", "100"],
+        ["stacks", "10"],
+    ];
     is_unharmed("sample-wall-unharmed", &["--wall", "--frequency", "1000"], &ways);
 }
 

@@ -229,14 +229,6 @@ impl Session {
                 if let Some(threads) = threads::all().as_mut() {
                     threads.release(place);
                 }
-            } else if !thread.has_stack() {
-                let sp = thread.first_sp.load(Relaxed);
-                let mut stack = if sp == 0 { None } else { self.names.maps().stack_at(sp) };
-                if sp != 0 && stack.is_none() {
-                    self.names.refresh();
-                    stack = self.names.maps().stack_at(sp);
-                }
-                stack.iter().for_each(|stack| thread.set_stack(stack));
             }
         }
         self.sample = sample;
@@ -287,7 +279,7 @@ impl Session {
         let Some(of_thread) = self.of_threads.get_mut(&place) else { return };
         let ns = i64::try_from(self.sampling.period().as_nanos()).unwrap_or(i64::MAX).saturating_mul(sample.weight as i64);
         let value = if self.sampling.wall {
-            let is_kept = thread.has_stack() && sample.end != Some(End::UnknownCode) || of_thread.tries >= MOST_TRIES;
+            let is_kept = sample.end != Some(End::UnknownCode) || of_thread.tries >= MOST_TRIES;
             of_thread.tries = if is_kept { 0 } else { of_thread.tries + 1 };
             of_thread.last = is_kept.then(|| self.frames.clone());
             Value::of_elapsed(self.tick, of_thread.was_running)

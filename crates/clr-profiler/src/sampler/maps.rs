@@ -51,17 +51,6 @@ impl Maps {
         }
         ranges
     }
-
-    /// The stack that contains an address. The main thread's grows downwards, so its lower end is that of its largest size.
-    pub(super) fn stack_at(&self, address: usize) -> Option<Range<usize>> {
-        const LARGEST: usize = 8 << 20;
-        if let Some(mapping) = self.at(address) {
-            return Some(mapping.range.clone());
-        }
-        let main = self.0.iter().find(|mapping| &*mapping.path == "[stack]")?;
-        let range = main.range.end.checked_sub(LARGEST)?..main.range.end;
-        range.contains(&address).then_some(range)
-    }
 }
 
 impl Mapping {
@@ -128,15 +117,6 @@ nonsense
         assert!(native.iter().all(|path| is_native(path)));
         let others = ["/var/www/www.some.so/App.dll", "/my.solution/App.dll", "/app/Our.so.Tools.dll", "/app/host", "", "[vdso]"];
         assert!(!others.iter().any(|path| is_native(path)));
-    }
-
-    #[test]
-    fn the_main_stack_may_have_grown() {
-        let maps = Maps::parse(TEXT);
-        assert_eq!(maps.stack_at(0x14010), Some(0x14000..0x15000));
-        let below = maps.stack_at(0x7FF_FFFE_0000).expect("the stack grows downwards");
-        assert!(below.contains(&0x7FF_FFFE_0000) && below.end == 0x7FF_FFFF_9000);
-        assert_eq!(maps.stack_at(0x9000), None);
     }
 
     #[test]

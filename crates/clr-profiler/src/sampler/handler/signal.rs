@@ -7,6 +7,7 @@
 //! async-signal-safe.
 
 use std::{
+    cell::{RefCell, UnsafeCell},
     ffi::{c_int, c_void},
     ops::Range,
     ptr::{null, null_mut},
@@ -39,11 +40,8 @@ pub(in crate::sampler) struct Thread {
     /// Its id; 0 once it has ended.
     pub(in crate::sampler) id: AtomicI32,
     pub(in crate::sampler) ring: Ring,
-    /// The range of its stack; 0 until it is known.
-    stack_low: AtomicUsize,
-    stack_high: AtomicUsize,
-    /// The stack pointer of its first sample; 0 before.
-    pub(in crate::sampler) first_sp: AtomicUsize,
+    /// Of its signal handler alone.
+    window: UnsafeCell<Window>,
     /// Its CPU time at its last sample, in ns.
     pub(in crate::sampler) cpu: AtomicI64,
     /// The CPU time for which it has samples, in ns: the time of its first clock signal less a period, and whole periods.
@@ -52,14 +50,15 @@ pub(in crate::sampler) struct Thread {
     pub(in crate::sampler) is_asked: AtomicBool,
 }
 
+// SAFETY: all fields but the window are atomic, or have these traits. The handler of the thread with `id` alone uses the window.
+unsafe impl Sync for Thread {}
+
 impl Thread {
     pub(in crate::sampler) fn new(id: i32) -> Option<Self> {
         Some(Self {
             id: id.into(),
             ring: Ring::new()?,
-            stack_low: 0.into(),
-            stack_high: 0.into(),
-            first_sp: 0.into(),
+            window: UnsafeCell::default(),
             cpu: 0.into(),
             credited: 0.into(),
             is_asked: false.into(),
@@ -68,7 +67,6 @@ impl Thread {
 
     /// Prepares it for another thread.
     pub(in crate::sampler) fn reuse(&self, id: i32) {
-        [&self.stack_low, &self.stack_high, &self.first_sp].iter().for_each(|field| field.store(0, Relaxed));
         self.cpu.store(0, Relaxed);
         self.is_asked.store(false, Relaxed);
         self.id.store(id, Release);
@@ -86,15 +84,6 @@ impl Thread {
         let periods = ((cpu - credited) / period).max(0);
         self.credited.store(credited + periods * period, Relaxed);
         periods as u64
-    }
-
-    pub(in crate::sampler) fn has_stack(&self) -> bool {
-        self.stack_high.load(Relaxed) != 0
-    }
-
-    pub(in crate::sampler) fn set_stack(&self, range: &Range<usize>) {
-        self.stack_low.store(range.start, Relaxed);
-        self.stack_high.store(range.end, Release);
     }
 }
 
@@ -336,11 +325,10 @@ unsafe fn take(place: usize, source: Source, context: *const libc::ucontext_t) {
     if source == Source::Timer && weight as i64 * PERIOD.load(Relaxed) > LATE {
         LATE_SAMPLES.fetch_add(weight - 1, Relaxed);
     }
-    let (low, high) = (thread.stack_low.load(Relaxed), thread.stack_high.load(Acquire));
-    let stack = OwnStack { sp: registers.sp, high: if (low..high).contains(&registers.sp) { high } else { 0 } };
-    if high == 0 {
-        thread.first_sp.store(registers.sp, Relaxed);
-    }
+    // SAFETY: this is the handler of the thread, and its signal is blocked in it.
+    let window = unsafe { &mut *thread.window.get() };
+    window.start = NOWHERE;
+    let stack = OwnStack { sp: registers.sp, window: window.into() };
     // An event has passed over periods that ended in the kernel. Their caller is not known any more.
     if in_kernel > 0
         && let Some(writer) = thread.ring.begin(in_kernel)
@@ -367,30 +355,51 @@ fn registers_of(context: &libc::ucontext_t) -> Registers {
     Registers { pc: machine.pc as usize, sp: machine.sp as usize, fp: register(29) }
 }
 
-/// This thread's stack from the stack pointer on. Where its end is not known, the kernel reads it.
-struct OwnStack {
-    sp: usize,
-    /// 0 if it is not known.
-    high: usize,
+/// The words of a window. It lies within one page, so that either all of it can be read or nothing.
+const WINDOW_WORDS: usize = 512;
+/// The start of a window that was not read.
+const NOWHERE: usize = usize::MAX;
+
+/// A part of a stack, as it was when the kernel read it.
+struct Window {
+    start: usize,
+    words: [usize; WINDOW_WORDS],
 }
 
-impl Stack for OwnStack {
-    fn pair(&self, at: usize) -> Option<(usize, usize)> {
-        let mut pair = [0_usize; 2];
-        let size = size_of_val(&pair);
-        if self.high != 0 {
-            if at < self.sp || at.checked_add(size)? > self.high {
+impl Default for Window {
+    fn default() -> Self {
+        Self { start: NOWHERE, words: [0; WINDOW_WORDS] }
+    }
+}
+
+impl Window {
+    /// The word at an address, a multiple of its size.
+    fn word(&mut self, at: usize) -> Option<usize> {
+        let start = at & !(size_of_val(&self.words) - 1);
+        if self.start != start {
+            self.start = NOWHERE;
+            if !read_memory(start, &mut self.words) {
                 return None;
             }
-            // SAFETY: all of the stack from the stack pointer to its end is mapped, and this thread is its owner.
-            unsafe { std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance(at), &mut pair, 1) };
-            return Some((pair[0], pair[1]));
+            self.start = start;
         }
-        read_memory(at, &mut pair).then_some((pair[0], pair[1]))
+        self.words.get((at - start) / size_of::<usize>()).copied()
     }
+}
 
-    fn end(&self) -> Option<usize> {
-        (self.high != 0).then_some(self.high)
+/// This thread's stack from the stack pointer on. The kernel reads it: no list of mappings has its end for certain, since the
+/// system joins neighbours, and places change hands.
+struct OwnStack<'w> {
+    sp: usize,
+    window: RefCell<&'w mut Window>,
+}
+
+impl Stack for OwnStack<'_> {
+    fn pair(&self, at: usize) -> Option<(usize, usize)> {
+        const WORD: usize = size_of::<usize>();
+        let second = at.checked_add(WORD).filter(|_| at >= self.sp && at.is_multiple_of(WORD))?;
+        let mut window = self.window.borrow_mut();
+        Some((window.word(at)?, window.word(second)?))
     }
 }
 

@@ -12,10 +12,8 @@ pub(in crate::sampler) struct Registers {
 
 /// The memory of the interrupted thread's stack.
 pub(in crate::sampler) trait Stack {
-    /// The two words at an address, if they can be read.
+    /// The two words at an address, if they can be read. Behind the stack may be other memory.
     fn pair(&self, at: usize) -> Option<(usize, usize)>;
-    /// The end of the stack, if it is known.
-    fn end(&self) -> Option<usize>;
 }
 
 /// The address ranges that hold code.
@@ -93,7 +91,7 @@ pub(in crate::sampler) fn walk(registers: Registers, stack: &impl Stack, code: &
 
 /// The first pair of a frame pointer and a return address from `from` on whose own caller has such a pair, too.
 fn search(from: usize, stack: &impl Stack, code: &impl Code) -> Option<(usize, usize, usize)> {
-    let end = stack.end()?.min(from.saturating_add(SEARCHED));
+    let end = from.saturating_add(SEARCHED);
     let mut at = from.next_multiple_of(8);
     while at.saturating_add(16) <= end {
         let (next, address) = stack.pair(at)?;
@@ -114,7 +112,7 @@ fn above_replacement(sp: usize, stack: &impl Stack, code: &impl Code) -> Option<
 
 /// The frame of a replaced method: it has saved the same frame pointer as the replacement. Returns its place and its return address.
 fn replaced(from: usize, saved: usize, stack: &impl Stack, code: &impl Code) -> Option<(usize, usize)> {
-    let end = stack.end()?.min(from.saturating_add(SEARCHED)).min(saved);
+    let end = from.saturating_add(SEARCHED).min(saved);
     let mut at = from;
     while at.saturating_add(16) <= end {
         let (next, address) = stack.pair(at)?;
@@ -139,10 +137,6 @@ mod tests {
         fn pair(&self, at: usize) -> Option<(usize, usize)> {
             let index = at.checked_sub(BASE)? / 8;
             Some((*self.0.get(index)?, *self.0.get(index + 1)?))
-        }
-
-        fn end(&self) -> Option<usize> {
-            Some(BASE + 8 * self.0.len())
         }
     }
 
