@@ -23,7 +23,7 @@ pub(crate) mod searches;
 mod tests;
 
 #[cfg(unix)]
-pub(crate) use self::cpu::cpu_time_of;
+pub(crate) use self::cpu::{cpu_time_of, own_cpu_time};
 pub(crate) use self::{
     allocations::count as count_allocations,
     calls::{Call, current_call, end_callees, enter, innermost_call, leave, unwind},

@@ -80,11 +80,14 @@ impl Ids {
     /// A native function. Where its library names none, the library.
     pub(super) fn native(&mut self, mapping: &Mapping, address: usize) -> Place {
         let library = self.libraries.entry(Arc::clone(&mapping.path)).or_insert_with(|| {
-            let path = mapping.path.strip_suffix(" (deleted)").unwrap_or(&mapping.path);
+            let deleted = mapping.path.strip_suffix(" (deleted)");
+            let path = deleted.unwrap_or(&mapping.path);
+            // In the place of a deleted library may be a newer one.
+            let symbols = if deleted.is_some() { Symbols::default() } else { Symbols::read(path) };
             let file = path.rsplit('/').next().unwrap_or_default().to_owned();
             let key = key_of(path);
             write_module(key, &file, path);
-            Library { key, symbols: Symbols::read(path), file }
+            Library { key, symbols, file }
         });
         let offset = (address - mapping.range.start) as u64 + mapping.offset;
         let symbol = library.symbols.at(offset);

@@ -42,15 +42,17 @@ use crate::{
     file::{self, Contents},
     process::{clock, settings},
     session as recording,
+    tree::own_cpu_time,
     worlds::{self, InCallback, MayWait, OnOwnThread},
 };
 
 /// A sampled thread. It is never freed: its signal handler may run at any time.
 struct Thread {
-    /// 0 once it has ended.
     id: AtomicI32,
+    has_ended: AtomicBool,
     ring: Ring,
-    /// The thread's CPU time and the clock at its last sample, in ns. Of the handler alone.
+    /// The thread's CPU time and the clock at its last sample, in ns. Of the handler alone, until the thread has ended: then the
+    /// whole CPU time.
     cpu: AtomicI64,
     clock: AtomicI64,
     async_context: Async,
@@ -146,7 +148,8 @@ fn run(own: OnOwnThread) {
     while IS_ON.load(Relaxed) {
         std::thread::sleep(PERIOD);
         if let Some(session) = session().as_mut() {
-            session.threads.iter().for_each(|(thread, _)| thread.async_context.send_again(thread.id.load(Acquire)));
+            let alive = session.threads.iter().map(|(thread, _)| thread).filter(|thread| !thread.has_ended.load(Acquire));
+            alive.for_each(|thread| thread.async_context.send_again(thread.id.load(Relaxed)));
             session.drain();
             session.look_at_times(own);
         }
@@ -181,7 +184,8 @@ unsafe extern "C" fn thread_stopped(_: *mut c_void, id: usize) {
         && let Some(thread) = of_this_thread()
     {
         set_own(null());
-        thread.id.store(0, Release);
+        thread.cpu.store(own_cpu_time(), Relaxed);
+        thread.has_ended.store(true, Release);
     }
 }
 
@@ -244,7 +248,7 @@ unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *co
     let (Some(thread), Some(api)) = (of_this_thread(), API.get()) else { return };
     // SAFETY: the kernel passed the context to Mono's handler, and the structure is this thread's.
     unsafe { thread.async_context.is_inside(api.info_of_thread(), context, handle) };
-    let Some(cpu) = crate::tree::cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID) else { return };
+    let cpu = own_cpu_time();
     let (now, ran) = (clock::now(), cpu - thread.cpu.load(Relaxed));
     let elapsed = now - thread.clock.load(Relaxed);
     let is_recorded = IS_ON.load(Relaxed) && !IS_PAUSED.load(Relaxed);
@@ -319,13 +323,15 @@ impl Session {
             Some(thread) => thread,
             None => {
                 let [cpu, clock] = [0, 0].map(AtomicI64::new);
-                Box::leak(Box::new(Thread { id: id.into(), ring: Ring::new()?, cpu, clock, async_context: Async::default() }))
+                let (ring, async_context) = (Ring::new()?, Async::default());
+                Box::leak(Box::new(Thread { id: id.into(), has_ended: false.into(), ring, cpu, clock, async_context }))
             }
         };
-        thread.cpu.store(crate::tree::cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default(), Relaxed);
+        thread.cpu.store(own_cpu_time(), Relaxed);
         thread.clock.store(clock::now(), Relaxed);
         thread.async_context.ask();
-        thread.id.store(id, Release);
+        thread.id.store(id, Relaxed);
+        thread.has_ended.store(false, Release);
         self.threads.push((thread, None));
         Some(thread)
     }
@@ -334,7 +340,8 @@ impl Session {
     fn drain(&mut self) {
         let (mut sample, mut threads) = (std::mem::take(&mut self.sample), std::mem::take(&mut self.threads));
         threads.retain_mut(|(thread, of_thread)| {
-            let id = thread.id.load(Acquire);
+            let has_ended = thread.has_ended.load(Acquire);
+            let id = thread.id.load(Relaxed);
             while thread.ring.next(&mut sample) {
                 self.frames_of(&sample);
                 if of_thread.is_none() {
@@ -350,14 +357,15 @@ impl Session {
                 }
             }
             self.lost += thread.ring.take_lost();
-            if id == 0 {
+            if has_ended {
                 self.free.push(thread);
                 if let Some(mut ended) = of_thread.take() {
+                    ended.set_cpu_time(thread.cpu.load(Relaxed));
                     ended.write_name();
                     self.paths.give_back(ended.paths);
                 }
             }
-            id != 0
+            !has_ended
         });
         // Threads that began meanwhile wait for the lock of the session.
         (self.sample, self.threads) = (sample, threads);

@@ -83,7 +83,8 @@ fn cpu_clock(id: i32) -> libc::clockid_t {
 
 /// The CPU time of a thread in ns; `None` if it has ended.
 pub(super) fn cpu_time(id: i32) -> Option<i64> {
-    crate::tree::cpu_time_of(cpu_clock(id))
+    // The clock of id 0 is that of the calling thread.
+    if id == 0 { None } else { crate::tree::cpu_time_of(cpu_clock(id)) }
 }
 
 /// The ids of all threads of this process.
@@ -250,7 +251,8 @@ impl Threads {
             alive.insert(id);
             self.add(id);
         }
-        ended.extend(self.places.keys().filter(|id| !alive.contains(id)));
+        // The list may lack a thread while others end.
+        ended.extend(self.places.keys().filter(|id| !alive.contains(id) && !is_own(**id)));
         ended.into_iter().for_each(|id| self.remove(id));
     }
 }

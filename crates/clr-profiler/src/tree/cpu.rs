@@ -30,6 +30,13 @@ pub(super) fn look_at_cpu(tree: &Tree) {
     }
 }
 
+/// The CPU time of this thread, in ns. Async-signal-safe.
+#[cfg(unix)]
+pub(crate) fn own_cpu_time() -> i64 {
+    cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+/// The time of a CPU clock, in ns. `None` if its thread has ended. Async-signal-safe.
 #[cfg(unix)]
 pub(crate) fn cpu_time_of(clock: libc::clockid_t) -> Option<i64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -26,6 +26,7 @@ use super::{
     ring::Ring,
     walk::{self, Code, Registers, Stack},
 };
+use crate::tree::own_cpu_time;
 
 /// The most threads that are sampled at the same time.
 pub(in crate::sampler) const MAX_THREADS: usize = 1 << 16;
@@ -42,7 +43,7 @@ pub(in crate::sampler) struct Thread {
     pub(in crate::sampler) ring: Ring,
     /// Of its signal handler alone.
     window: UnsafeCell<Window>,
-    /// Its CPU time at its last sample, in ns.
+    /// Its CPU time behind its last sample, in ns.
     pub(in crate::sampler) cpu: AtomicI64,
     /// The CPU time for which it has samples, in ns: the time of its first clock signal less a period, and whole periods.
     credited: AtomicI64,
@@ -261,7 +262,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
             Some((source, low)) => {
                 INSIDE.fetch_add(1, SeqCst);
                 let place = if source == Source::Event { event::place_of(low) } else { Some(low) };
-                place.iter().for_each(|place| take(*place, source, context.cast()));
+                place.iter().for_each(|place| take_in_thread(*place, source, context.cast()));
                 INSIDE.fetch_sub(1, SeqCst);
                 if place.is_some() && source == Source::Event {
                     event::arm(low, PERIOD.load(Relaxed) as u64);
@@ -292,11 +293,11 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
     }
 }
 
-/// Takes a sample of this thread.
+/// Takes a sample of this thread, if it is at the place.
 ///
 /// # Safety
 /// `context` must be the interrupted thread's, from the kernel.
-unsafe fn take(place: usize, source: Source, context: *const libc::ucontext_t) {
+unsafe fn take_in_thread(place: usize, source: Source, context: *const libc::ucontext_t) {
     // SAFETY: threads and tables are valid or null; the kernel passes the context.
     let (thread, code, registers) = unsafe {
         let thread = THREADS.get(place).map_or(null_mut(), |slot| slot.load(Acquire));
@@ -308,11 +309,13 @@ unsafe fn take(place: usize, source: Source, context: *const libc::ucontext_t) {
         (thread, code, registers_of(&*context))
     };
     thread.is_asked.store(false, Relaxed);
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes the time.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    let cpu = time.tv_sec * 1_000_000_000 + time.tv_nsec;
-    thread.cpu.store(cpu, Relaxed);
+    take(thread, source, code, registers);
+    // A thread has not run because it took a sample.
+    thread.cpu.store(own_cpu_time(), Relaxed);
+}
+
+fn take(thread: &Thread, source: Source, code: &Table, registers: Registers) {
+    let cpu = own_cpu_time();
     if !is_on() {
         thread.set_credited(cpu);
         return;

@@ -29,6 +29,8 @@ pub(in crate::sampler) trait Code {
 pub(in crate::sampler) const MAX_FRAMES: usize = 512;
 /// The number of bytes that are searched for a frame when the chain of frame pointers is broken.
 const SEARCHED: usize = 8 << 10;
+/// A frame that is larger, in bytes, must lead to another frame: its place may not be on the stack.
+const LARGE: usize = 64 << 10;
 /// The number of such searches in one walk.
 const SEARCHES: usize = 2;
 
@@ -67,6 +69,7 @@ pub(in crate::sampler) fn walk(registers: Registers, stack: &impl Stack, code: &
         };
         let is_frame = frame >= lowest && frame.is_multiple_of(WORD);
         let read = if is_frame { stack.pair(frame) } else { None };
+        let read = read.filter(|(next, _)| frame - lowest <= LARGE || leads_on(frame, *next, stack, code));
         let caller = read.and_then(|pair| caller_in(frame, pair)).or_else(|| {
             if read.is_some_and(|(next, address)| next > frame && address > 0xFFFF) {
                 end = End::UnknownCode;
@@ -95,13 +98,17 @@ fn search(from: usize, stack: &impl Stack, code: &impl Code) -> Option<(usize, u
     let mut at = from.next_multiple_of(8);
     while at.saturating_add(16) <= end {
         let (next, address) = stack.pair(at)?;
-        if next > at && next.is_multiple_of(8) && code.has(address) && stack.pair(next).is_some_and(|(_, outer)| code.has(outer))
-        {
+        if code.has(address) && leads_on(at, next, stack, code) {
             return Some((at, next, address));
         }
         at += 8;
     }
     None
+}
+
+/// Whether a frame's saved frame pointer leads to another frame, above it.
+fn leads_on(frame: usize, next: usize, stack: &impl Stack, code: &impl Code) -> bool {
+    next > frame && next.is_multiple_of(8) && stack.pair(next).is_some_and(|(_, outer)| code.has(outer))
 }
 
 /// The return address into code by on-stack replacement, if the innermost words of the stack have one.
@@ -180,6 +187,21 @@ mod tests {
         for register in [42, 0, usize::MAX & !7, at(0) - 8] {
             assert_eq!(walked(&words, CODE + 50, register), (vec![100, 200, 300], End::Outermost), "{register:x}");
         }
+    }
+
+    #[test]
+    fn what_is_far_above_must_lead_on() {
+        // The register leads to an object with a function pointer, beyond the stack.
+        let mut words = vec![0; LARGE / 8 + 100];
+        words[..8].copy_from_slice(&[3, CODE + 77, at(5), CODE + 100, 7, at(7), CODE + 200, 0]);
+        words.splice(8..9, [CODE + 300]);
+        let far = LARGE / 8 + 50;
+        words.splice(far..far + 2, [7, CODE + 900]);
+        words[7] = 0;
+        assert_eq!(walked(&words, CODE + 50, at(far)), (vec![100, 200, 300], End::Outermost));
+        // A large frame of a method.
+        words.splice(far..far + 4, [at(far + 2), CODE + 900, 0, CODE + 950]);
+        assert_eq!(walked(&words, CODE + 50, at(far)), (vec![900, 950], End::Outermost));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Async {
     /// Sends the signal to the thread if a sample of it is due.
     pub(super) fn send_again(&self, thread: i32) {
         let is_due = || self.signals_left.fetch_update(AcqRel, Relaxed, |left| left.checked_sub(1)).is_ok();
-        if thread != 0 && is_due() {
+        if is_due() {
             // SAFETY: the call names a thread of this process; if it has ended, nothing happens.
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, SIGNAL.load(Relaxed)) };
         }
