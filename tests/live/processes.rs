@@ -36,7 +36,7 @@ fn a_forked_child_leaves_the_profile_to_its_parent() {
         let expected = [
             ("Forks::Add", 450_003),
             ("Forks::Child", 1),
-            ("Forks::Fork", 5),
+            ("Forks::Fork", 6),
             ("Forks::Main", 1),
             ("Forks::Repeat", 9),
             ("Forks::Run", 3),

@@ -27,7 +27,7 @@ fn a_forked_child_leaves_the_profile_to_its_parent() {
     let expected = [
         ("Forks::Add", works),
         ("Forks::Child", 1),
-        ("Forks::Fork", children),
+        ("Forks::Fork", 1 + children),
         ("Forks::Main", 1),
         ("Forks::Repeat", 1 + threads + children),
         ("Forks::Run", threads),

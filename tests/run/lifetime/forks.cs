@@ -3,7 +3,8 @@ using System.Threading;
 
 /// <summary>
 /// Forks while its threads work. Each child works where its parent goes on, in the same methods and on the same thread, and ends itself
-/// by a signal. It compiles nothing, and collects nothing: of the runtime's threads it has none.
+/// by a signal. It compiles nothing, and collects nothing: of the runtime's threads it has none. It takes no lock of the runtime's, as
+/// a thread that its parent alone has may hold it: so the parent has gone each of its ways before the threads begin.
 /// </summary>
 static class Forks
 {
@@ -25,9 +26,8 @@ static class Forks
 
     static int Main()
     {
-        int status;
-        Child(0);
-        waitpid(-1, out status, 0);
+        Fork(0);
+        int ended = Fork(Kill) ? 1 : 0;
         Thread[] threads = new Thread[Threads];
         for (int i = 0; i < Threads; i++)
         {
@@ -38,10 +38,9 @@ static class Forks
         {
             Thread.Sleep(1);
         }
-        int ended = 0;
-        for (int i = 0; i < Children; i++)
+        for (int i = 1; i < Children; i++)
         {
-            ended += Fork() ? 1 : 0;
+            ended += Fork(Kill) ? 1 : 0;
         }
         foreach (Thread thread in threads)
         {
@@ -50,13 +49,17 @@ static class Forks
         return ended == Children ? 9 : 1;
     }
 
-    /// <summary>Whether the child comes to its end.</summary>
-    static bool Fork()
+    /// <summary>Whether the child comes to its end. Without a signal, its parent itself goes the way of a child.</summary>
+    static bool Fork(int signal)
     {
-        int child = fork();
+        int child = signal == 0 ? 0 : fork();
         if (child == 0)
         {
-            Child(Kill);
+            Child(signal);
+        }
+        if (signal == 0)
+        {
+            return true;
         }
         Repeat();
         int status;
