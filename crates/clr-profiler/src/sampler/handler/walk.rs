@@ -193,14 +193,12 @@ mod tests {
     fn what_is_far_above_must_lead_on() {
         // The register leads to an object with a function pointer, beyond the stack.
         let mut words = vec![0; LARGE / 8 + 100];
-        words[..8].copy_from_slice(&[3, CODE + 77, at(5), CODE + 100, 7, at(7), CODE + 200, 0]);
-        words.splice(8..9, [CODE + 300]);
+        words[..9].copy_from_slice(&[3, CODE + 77, at(5), CODE + 100, 7, at(7), CODE + 200, 0, CODE + 300]);
         let far = LARGE / 8 + 50;
-        words.splice(far..far + 2, [7, CODE + 900]);
-        words[7] = 0;
+        words[far..far + 2].copy_from_slice(&[7, CODE + 900]);
         assert_eq!(walked(&words, CODE + 50, at(far)), (vec![100, 200, 300], End::Outermost));
         // A large frame of a method.
-        words.splice(far..far + 4, [at(far + 2), CODE + 900, 0, CODE + 950]);
+        words[far..far + 4].copy_from_slice(&[at(far + 2), CODE + 900, 0, CODE + 950]);
         assert_eq!(walked(&words, CODE + 50, at(far)), (vec![900, 950], End::Outermost));
     }
 
