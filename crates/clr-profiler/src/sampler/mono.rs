@@ -3,7 +3,7 @@
 //! all threads at the same times, whether they run or wait.
 
 mod api;
-mod async_context;
+mod signals;
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ use profile_format::RecordingMode;
 
 use self::{
     api::{Api, Callbacks, Method},
-    async_context::Async,
+    signals::Signals,
 };
 use super::{
     handler::{
@@ -55,7 +55,7 @@ struct Thread {
     /// whole CPU time.
     cpu: AtomicI64,
     clock: AtomicI64,
-    async_context: Async,
+    signals: Signals,
 }
 
 /// A recording under way.
@@ -149,7 +149,7 @@ fn run(own: OnOwnThread) {
         std::thread::sleep(PERIOD);
         if let Some(session) = session().as_mut() {
             let alive = session.threads.iter().map(|(thread, _)| thread).filter(|thread| !thread.has_ended.load(Acquire));
-            alive.for_each(|thread| thread.async_context.send_again(thread.id.load(Relaxed)));
+            alive.for_each(|thread| thread.signals.send_again(thread.id.load(Relaxed)));
             session.drain();
             session.look_at_times(own);
         }
@@ -238,16 +238,16 @@ struct Walk<'r> {
 
 /// The signal handler in front of Mono's.
 unsafe extern "C" fn handle(signal: c_int, about: *mut libc::siginfo_t, context: *mut c_void) {
-    let own = of_this_thread().map(|thread| &thread.async_context);
+    let own = of_this_thread().map(|thread| &thread.signals);
     // SAFETY: the arguments are the kernel's, and the structure is this thread's.
-    unsafe { async_context::handle(own, API.get().map_or(null(), Api::info_of_thread), (signal, about, context)) };
+    unsafe { signals::handle(own, API.get().map_or(null(), Api::info_of_thread), (signal, about, context)) };
 }
 
 /// Called in Mono's signal handler.
 unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *const c_void) {
     let (Some(thread), Some(api)) = (of_this_thread(), API.get()) else { return };
     // SAFETY: the kernel passed the context to Mono's handler, and the structure is this thread's.
-    unsafe { thread.async_context.is_inside(api.info_of_thread(), context, handle) };
+    unsafe { thread.signals.is_inside(api.info_of_thread(), context, handle) };
     let cpu = own_cpu_time();
     let (now, ran) = (clock::now(), cpu - thread.cpu.load(Relaxed));
     let elapsed = now - thread.clock.load(Relaxed);
@@ -323,13 +323,13 @@ impl Session {
             Some(thread) => thread,
             None => {
                 let [cpu, clock] = [0, 0].map(AtomicI64::new);
-                let (ring, async_context) = (Ring::new()?, Async::default());
-                Box::leak(Box::new(Thread { id: id.into(), has_ended: false.into(), ring, cpu, clock, async_context }))
+                let (ring, signals) = (Ring::new()?, Signals::default());
+                Box::leak(Box::new(Thread { id: id.into(), has_ended: false.into(), ring, cpu, clock, signals }))
             }
         };
         thread.cpu.store(own_cpu_time(), Relaxed);
         thread.clock.store(clock::now(), Relaxed);
-        thread.async_context.ask();
+        thread.signals.ask();
         thread.id.store(id, Relaxed);
         thread.has_ended.store(false, Release);
         self.threads.push((thread, None));

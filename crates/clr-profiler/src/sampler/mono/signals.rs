@@ -41,14 +41,14 @@ static CANDIDATES: [AtomicU64; SETS] = [const { AtomicU64::new(u64::MAX) }; SETS
 
 /// The state of a thread that its handlers share.
 #[derive(Default)]
-pub(super) struct Async {
+pub(super) struct Signals {
     /// The numbers that were 1 inside Mono's handler.
     ones: [AtomicU64; SETS],
     /// The number of signals to send until a sample is taken: the thread is new, or its sample was put off.
     signals_left: AtomicU32,
 }
 
-impl Async {
+impl Signals {
     /// Has the thread sent signals until a sample of it is taken.
     pub(super) fn ask(&self) {
         self.signals_left.store(MOST_SIGNALS, Release);
@@ -86,7 +86,7 @@ impl Async {
 /// # Safety
 /// The arguments must be those of the kernel's call, and `info` must be the thread's `MonoThreadInfo` or null.
 pub(super) unsafe fn handle(
-    own: Option<&Async>,
+    own: Option<&Signals>,
     info: *const c_void,
     (signal, about, context): (c_int, *mut libc::siginfo_t, *mut c_void),
 ) {
