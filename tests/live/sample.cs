@@ -284,6 +284,20 @@ static class Sample
         return "done";
     }
 
+    [DllImport("libc")] static extern int pthread_sigmask(int how, ulong[] signals, IntPtr before);
+
+    /// Threads of native libraries often block all signals. This one blocks the sampler's, SIGRTMIN.
+    static string Blocked(int milliseconds)
+    {
+        const int Block = 0, Signal = 34;
+        ulong[] signals = new ulong[16];
+        signals[0] = 1UL << Signal - 1;
+        var thread = new Thread(() => { pthread_sigmask(Block, signals, IntPtr.Zero); Short(Cpu() + milliseconds / 1000.0); });
+        thread.Start();
+        thread.Join();
+        return "done";
+    }
+
     static volatile bool isOver;
 
     /// Sleeps as long as the main thread works, however busy the machine is.
@@ -340,6 +354,7 @@ static class Sample
             "kernel" => Kernel(count),
             "closed" => Closed(count),
             "stacks" => Stacks(count),
+            "blocked" => Blocked(count),
             "waits" => Waits(count),
             "steps" => Steps(),
             _ => throw new ArgumentException(args[0]),

@@ -163,6 +163,20 @@ fn a_program_that_closes_all_files_is_sampled() {
     }
 }
 
+#[test]
+#[ignore = "needs runtimes"]
+fn threads_that_block_the_signal_are_reported() {
+    let (runtimes, work) = (runtimes().collect::<Vec<_>>(), Work::new("sample-blocked"));
+    for (runtime, options) in tests::in_turn(&runtimes, &[&[][..], &["--wall"]]) {
+        let Some(program) = program(&work, runtime) else { return };
+        let _ = fs::remove_dir_all(work.profiles(runtime));
+        let found = said(&output(&mut sampled(&work, runtime, &program, options, &["blocked", "2500"])));
+        assert_eq!((found.0.as_str(), found.2), ("blocked: done\n", Some(0)), "{}: {}", runtime.name, found.1);
+        let unsampled = profile_in(&work.profiles(runtime)).sample_losses.unsampled_threads;
+        assert_eq!(unsampled, 1, "{} {options:?}", runtime.name);
+    }
+}
+
 /// Forbids a system call to this thread and its child processes.
 #[cfg(target_os = "linux")]
 fn forbid(number: i64, action: SeccompAction) {

@@ -337,7 +337,7 @@ impl Session {
     fn look_at_threads(&mut self) {
         self.of_threads.values_mut().for_each(OfThread::look);
         self.late += signal::take_late();
-        let refused = threads::all().as_ref().map_or(0, Threads::refused);
+        let refused = threads::all().as_mut().map_or(0, Threads::refused);
         file::set_sample_losses(self.lost, self.late, refused);
     }
 }

@@ -173,7 +173,7 @@ pub struct SampleLosses {
     pub lost: u64,
     /// The number of samples that came later than their time. They may stand for methods that were called before.
     pub late: u64,
-    /// The number of threads that could not be sampled.
+    /// The number of threads that could not be sampled, or only in part.
     pub unsampled_threads: u64,
 }
 

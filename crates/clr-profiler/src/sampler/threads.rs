@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -29,8 +29,10 @@ pub(super) struct Threads {
     has_no_events: bool,
     /// The number of timers that may still be made. Each needs a place in the user's queue of signals, which the runtime needs, too.
     timers_left: u64,
-    /// The threads that got no clock.
+    /// The threads that got no clock, or block the signal.
     refused: HashSet<i32>,
+    /// The threads that owed a sample at the last look, with their CPU time behind the last one, in ns.
+    silent: HashMap<i32, i64>,
     next_scan: Option<Instant>,
 }
 
@@ -64,6 +66,8 @@ impl Drop for Timer {
 }
 
 static ALL: Mutex<Option<Threads>> = Mutex::new(None);
+/// The folder of the calling thread in `/proc`.
+const THIS: &str = "thread-self";
 
 /// All sampled threads. While the lock is held, the runtime must not be asked anything: its threads wait for this lock when they begin.
 pub(super) fn all() -> MutexGuard<'static, Option<Threads>> {
@@ -116,22 +120,28 @@ fn first(period: Duration, id: i32) -> Duration {
     Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
 }
 
-/// A line of the status of this thread (proc(5)).
-fn status(name: &str) -> Option<String> {
-    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+/// A line of the status of a thread (proc(5)); `thread` is its folder in `/proc`.
+fn status(thread: &str, name: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned())
+}
+
+/// Whether a thread blocks the signal. The line has a bit for each signal, from 1.
+fn blocks_signal(id: i32) -> bool {
+    let blocked = status(&format!("self/task/{id}"), "SigBlk:").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+    blocked.is_some_and(|mask| mask >> (signal::number() - 1) & 1 != 0)
 }
 
 /// Whether a filter of system calls (seccomp) is on. Some filters end the process when it asks for a perf event.
 fn is_filtered() -> bool {
     const FILTER: &str = "2";
-    status("Seccomp:").is_some_and(|mode| mode == FILTER)
+    status(THIS, "Seccomp:").is_some_and(|mode| mode == FILTER)
 }
 
 /// The number of timers up to half of the user's queue of signals (`SigQ: 12/96364`). A runtime whose queue is full cannot
 /// interrupt its threads.
 fn timers_left() -> u64 {
-    let numbers = status("SigQ:").unwrap_or_default();
+    let numbers = status(THIS, "SigQ:").unwrap_or_default();
     let numbers = numbers.split_once('/').and_then(|(used, limit)| Some((used.parse::<u64>().ok()?, limit.parse::<u64>().ok()?)));
     numbers.map_or(u64::MAX, |(used, limit)| (limit / 2).saturating_sub(used))
 }
@@ -143,6 +153,7 @@ pub(super) fn start(period: Option<Duration>) {
     (threads.period, threads.is_on, threads.next_scan) = (period, true, None);
     threads.has_no_events = is_filtered();
     threads.refused.clear();
+    threads.silent.clear();
     signal::set_period(period.unwrap_or_default());
     threads.own = vec![own_id()];
     threads.scan();
@@ -158,8 +169,23 @@ pub(super) fn stop() {
 }
 
 impl Threads {
-    /// The number of threads that got no clock.
-    pub(super) fn refused(&self) -> u64 {
+    /// The number of threads that got no clock, or block the signal. A thread counts once it owed samples at two looks in a row, and
+    /// took none between them.
+    pub(super) fn refused(&mut self) -> u64 {
+        let mut silent = HashMap::new();
+        for Sampled { thread, id, .. } in self.sampled.iter().filter(|sampled| sampled.id != 0) {
+            let last = thread.cpu.load(Relaxed);
+            let is_due = match self.period {
+                Some(_) => cpu_time(*id).is_some_and(|cpu| thread.owes(cpu)),
+                None => thread.is_asked.load(Relaxed),
+            };
+            if is_due {
+                silent.insert(*id, last);
+                let is_silent = self.silent.get(id) == Some(&last) && blocks_signal(*id);
+                self.refused.extend(is_silent.then_some(*id));
+            }
+        }
+        self.silent = silent;
         self.refused.len() as u64
     }
 
@@ -228,7 +254,7 @@ impl Threads {
     /// Makes the places of ended threads free, once their samples are read.
     pub(super) fn release(&mut self, place: usize) {
         let Some(sampled) = self.sampled.get(place).filter(|sampled| sampled.id == 0) else { return };
-        if sampled.thread.id.swap(0, std::sync::atomic::Ordering::Relaxed) != 0 {
+        if sampled.thread.id.swap(0, Relaxed) != 0 {
             self.free.push(place);
         }
     }

@@ -35,6 +35,8 @@ const MARK: usize = 0x1157_5A4E;
 
 /// A sample that stands for more ns than these is late. Timers are checked at the kernel's ticks, every 10 ms at most.
 const LATE: i64 = 20_000_000;
+/// CPU time in ns that a profile must not lack in silence.
+const MUCH: i64 = 1_000_000_000;
 
 /// A sampled thread.
 pub(in crate::sampler) struct Thread {
@@ -76,6 +78,11 @@ impl Thread {
     /// Sets the CPU time from which samples count, in ns.
     pub(in crate::sampler) fn set_credited(&self, cpu: i64) {
         self.credited.store(cpu, Relaxed);
+    }
+
+    /// Whether it has run so long without a sample that signals cannot only be late.
+    pub(in crate::sampler) fn owes(&self, cpu: i64) -> bool {
+        cpu - self.credited.load(Relaxed) > MUCH
     }
 
     /// The number of whole periods since the last sample that a sample at this CPU time stands for. 0 if another clock was first.
