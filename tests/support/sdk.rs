@@ -48,7 +48,10 @@ impl Sdk {
         // No test uses the certificate that the first command makes in a new home.
         command.env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
         command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_NOLOGO", "1").envs(PATIENT_TESTS);
-        command.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
+        // A runtime without ICU's data takes `de` for a culture, so that MSBuild finds its resources.
+        command
+            .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+            .env("DOTNET_SYSTEM_GLOBALIZATION_PREDEFINED_CULTURES_ONLY", "0");
         command
     }
 }
