@@ -11,7 +11,7 @@ use ecma335::{
     Image, ImageWriter, Metadata, MetadataBuilder, Rid, Segments, Table, Token,
     schema::{MethodDef, NestedClass, ResolutionScope, TypeDef, TypeDefOrRef, TypeRef},
 };
-use tests::{ilinst, in_parallel, is_full, sample, scratch};
+use tests::{first_in_tier, ilinst, in_parallel, sample, scratch};
 
 /// The limit of memory in KiB. Reading a sample takes a tenth of it; most is address space of threads.
 const MEMORY: &str = "700000";
@@ -57,9 +57,9 @@ const COMPARISONS: Options = &[&["--json"], &["--stat"], &[], &["--ignore-scopes
 const CHECKS: Options = &[&["--types", "--pedantic"], &["--json", "--limit", "0"], &["--pedantic"]];
 const WEAVINGS: Options = &[&["-v", "--json"], &["--include", "*nn::n"], &["-v"], &["--leave", "return"]];
 
-/// Returns all options in the full tier, otherwise the first.
+/// Returns the options that this tier tries.
 fn of_tier(options: Options) -> Options {
-    &options[..if is_full() { options.len() } else { 1 }]
+    first_in_tier(options, 1)
 }
 
 /// Returns a program with the additions, which instrumenting has to read.

@@ -52,7 +52,7 @@ fn every_assembly_is_woven_or_refused_by_name() {
 }
 
 /// Outside the full tier, every n-th file is tried.
-const EVERY: usize = 8;
+const EVERY: usize = 16;
 
 /// Returns the assemblies of the SDK, of Mono, and of `cargo xtask corpus`.
 fn corpus() -> Vec<PathBuf> {

@@ -84,7 +84,7 @@ fn failures<T: Sync>(items: &[T], work: impl Fn(usize, &T) -> Result<(), String>
 }
 
 /// Outside the full tier, every n-th file is tried.
-const EVERY: usize = 8;
+const EVERY: usize = 16;
 
 #[test]
 #[ignore = "needs the .NET SDK and Mono"]

@@ -68,8 +68,8 @@ fn faults_at_every_call_lose_nothing_and_leave_nothing() {
     let counts = in_parallel(&tried, |worker, (command, (calls, fault))| {
         let folder = folder.join(worker.to_string());
         let injection = Injection { strace: &strace, command, calls, fault: *fault, folder: &folder };
-        // In every run: the calls numbered with powers of eight (of two in the full tier), and the last.
-        let next = |number: usize| if all { number + 1 } else { number * if is_full() { 2 } else { 8 } };
+        // In every run: the calls numbered with powers of 64 (of two in the full tier), and the last.
+        let next = |number: usize| if all { number + 1 } else { number * if is_full() { 2 } else { 64 } };
         let numbers = std::iter::successors(Some(1), |number| Some(next(*number)));
         let count = numbers.take_while(|number| injection.is_made(*number)).count();
         count + usize::from(!all && count > 0 && injection.is_made(injection.calls()))

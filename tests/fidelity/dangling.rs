@@ -19,6 +19,9 @@ type Change = (String, usize, Vec<u8>);
 const GROWING: [(Table, u32); 4] =
     [(Table::TypeRef, 2), (Table::MemberRef, 4), (Table::AssemblyRef, 1), (Table::StandAloneSig, 1)];
 
+/// Outside the full tier, every n-th change is tried.
+const EVERY: usize = if tests::is_full() { 1 } else { 3 };
+
 #[test]
 fn what_leads_nowhere_stays_so() {
     for (name, file) in [("orders", "orders.exe"), ("modern", "modern.dll"), ("endings", "endings.exe")] {
@@ -31,7 +34,7 @@ fn what_leads_nowhere_stays_so() {
         changes.extend(bodies(&image, &metadata));
         changes.push(("entry point".into(), image.cli_header_offset().0 as usize + 20, token_beyond(&metadata, GROWING[1])));
         let (mut outcomes, mut failures) = (BTreeMap::<&str, usize>::new(), Vec::new());
-        for (number, (what, at, with)) in changes.iter().enumerate() {
+        for (number, (what, at, with)) in changes.iter().enumerate().step_by(EVERY) {
             let mut changed = bytes.clone();
             changed[*at..at + with.len()].copy_from_slice(with);
             match Target::Weave.check(&changed, number as u64 & 3, None) {
@@ -46,7 +49,7 @@ fn what_leads_nowhere_stays_so() {
         }
         println!("{name}: {outcomes:?}");
         assert!(failures.is_empty(), "{name}: {} of {}:\n{}", failures.len(), changes.len(), failures.join("\n"));
-        assert!(outcomes["refused"] > changes.len() / 4, "{outcomes:?}");
+        assert!(outcomes["refused"] > changes.len() / EVERY / 4, "{outcomes:?}");
     }
 }
 

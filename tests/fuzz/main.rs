@@ -26,7 +26,7 @@ use serde_json::json;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The default number of inputs of all targets.
-const INPUTS: u64 = 20_000;
+const INPUTS: u64 = if tests::is_full() { 20_000 } else { 5_000 };
 /// The limit of CPU time for an input, reached only by endless work. A file of a megabyte may take seven times as long, but
 /// inputs are small.
 const LIMIT: Duration = Duration::from_secs(10);

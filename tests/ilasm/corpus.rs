@@ -52,7 +52,7 @@ fn assemblies_of_the_sdk_are_assembled_again() {
 }
 
 /// Outside the full tier, every n-th file is tried.
-const EVERY: usize = 24;
+const EVERY: usize = 48;
 
 /// Tries each file in an empty folder.
 fn check(folder: &str, mut files: Vec<PathBuf>) {

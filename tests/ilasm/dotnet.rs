@@ -7,17 +7,18 @@ use std::{
 };
 
 use tests::{
-    References, Runtime, compile_with, ilinst, in_parallel, in_tier, require, root, said, sample, scratch, skip_part, tool,
+    References, Runtime, compile_with, dotnets_ilasm, ilinst, in_parallel, in_tier, require, root, said, sample, scratch,
+    skip_part, tool,
 };
 
 /// Options of the compiler for `words.cs`.
 const OPTIONS: [&str; 2] = ["-unsafe", "-nullable:enable"];
 fn ilasm() -> Option<PathBuf> {
-    let Some(packages) = tool("ILINST_PACKAGES") else {
+    let found = dotnets_ilasm();
+    if found.is_none() {
         skip_part(".NET's ilasm");
-        return None;
-    };
-    Some(packages.join("runtime.linux-x64.microsoft.netcore.ilasm/11.0.0/runtimes/linux-x64/native/ilasm"))
+    }
+    found
 }
 
 /// Disassembles a file and assembles it again.

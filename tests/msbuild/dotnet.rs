@@ -8,10 +8,45 @@ use std::{
     time::SystemTime,
 };
 
-use tests::{Report, Sdk, ilinst, packages, said, scratch};
+use tests::{
+    Report, Sdk, ilinst,
+    packages::{self, VERSION},
+    said, scratch,
+};
 
 /// Warnings of the SDK for any project: it cannot hash a cache of its own on a newer runtime.
 const HARMLESS: [&str; 2] = ["MSB3088", "MSB3101"];
+
+/// A program, among the properties of a project.
+pub(crate) const EXE: &str = "<OutputType>Exe</OutputType>";
+
+/// A project of the older SDK, for .NET Core 3.1 or what `properties` says in its place.
+pub(crate) fn project(properties: &str, items: &[String]) -> String {
+    let framework = if properties.contains("TargetFramework") { "" } else { "<TargetFramework>netcoreapp3.1</TargetFramework>" };
+    let items = items.join("\n    ");
+    format!(
+        r#"<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    {framework}{properties}
+  </PropertyGroup>
+  <ItemGroup>
+    {items}
+  </ItemGroup>
+</Project>
+"#
+    )
+}
+
+/// A reference to the package.
+pub(crate) fn package(attributes: &str) -> String {
+    format!(r#"<PackageReference Include="Ilinst.MSBuild" Version="{VERSION}" {attributes}/>"#)
+}
+
+/// A reference to a project in a folder of its name.
+pub(crate) fn reference(file: &str) -> String {
+    let folder = file.split('.').next().unwrap_or_default();
+    format!(r#"<ProjectReference Include="../{folder}/{file}" />"#)
+}
 
 /// The SDK, and a folder to work in.
 pub(crate) struct Dotnet {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::dotnet::Dotnet;
+use crate::project::{PROGRAM, new_project};
 
 const PAGE: &str = "https://github.com/ilinst/ilinst/blob/main/docs/errors.md";
 const OUTPUT: &str = "app/bin/Debug/netcoreapp3.1/app.dll";
@@ -10,9 +10,7 @@ const OUTPUT: &str = "app/bin/Debug/netcoreapp3.1/app.dll";
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn what_fails_is_an_error_of_the_build() {
-    let Some(dotnet) = Dotnet::new("errors") else { return };
-    dotnet.run(&["new", "console", "-o", "app", "--no-restore"]);
-    dotnet.run(&["add", "app", "package", "Ilinst.MSBuild"]);
+    let Some(dotnet) = new_project("errors", &[]) else { return };
     let build = |options: &[&str]| dotnet.try_run(&[&["build", "app", "-nologo", "-p:Ilinst=true"], options].concat());
     dotnet.write("no.snk", "no key");
     let key = format!("-p:IlinstOptions=--snk={}", dotnet.folder.join("no.snk").display());
@@ -41,7 +39,6 @@ fn what_fails_is_an_error_of_the_build() {
     assert!(!dotnet.folder.join(OUTPUT).exists());
 
     // Warnings are those of a compiler: of a file, to be switched off or made errors by their number.
-    let program = fs::read_to_string(dotnet.folder.join("app/Program.cs")).expect("it is there");
     dotnet.write("app/Program.cs", "public class Trivial { public int Property { get; set; } }");
     let nothing = ["-p:OutputType=Library"];
     let (said, code) = build(&nothing);
@@ -57,7 +54,7 @@ fn what_fails_is_an_error_of_the_build() {
     assert!(!said.contains("warning ILI0006") && code == Some(0), "{said}");
 
     // Patterns choose among the projects of a build, so it is no fault if they leave one out.
-    dotnet.write("app/Program.cs", &program);
+    dotnet.write("app/Program.cs", PROGRAM);
     let (said, code) = build(&["-p:IlinstInclude=Nobody"]);
     assert!(said.contains("/app.dll: note ILI0006: ") && !said.contains("warning ILI0006"), "{said}");
     assert_eq!(code, Some(0));

@@ -3,7 +3,7 @@
 use tests::said;
 
 use crate::{
-    dotnet::Dotnet,
+    dotnet::{Dotnet, project, reference},
     project::{PROGRAM, new_project},
 };
 
@@ -34,11 +34,10 @@ const SAYS: &str = "#Program::Fib 2\n#Program::Fib 1\n#1 1\n#Program::Fib 0\n#1 
 
 /// A program that refers to a project with hooks.
 fn with_hooks(name: &str) -> Option<Dotnet> {
-    let dotnet = new_project(name)?;
+    let dotnet = new_project(name, &[reference("hooks.csproj")])?;
     dotnet.write("app/Program.cs", &PROGRAM.replace("Fib(20)", "Fib(2)"));
-    dotnet.run(&["new", "classlib", "-f", "netcoreapp3.1", "-o", "hooks", "--no-restore"]);
-    dotnet.write("hooks/Class1.cs", HOOKS);
-    dotnet.run(&["add", "app", "reference", "hooks"]);
+    dotnet.write("hooks/hooks.csproj", &project("", &[]));
+    dotnet.write("hooks/Hooks.cs", HOOKS);
     Some(dotnet)
 }
 
@@ -100,7 +99,7 @@ leave = ['finally', '{ASSEMBLY}!Own.Calls::Leave']
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn a_preset_comes_with_what_it_calls() {
-    let Some(dotnet) = new_project("hooks-preset") else { return };
+    let Some(dotnet) = new_project("hooks-preset", &[]) else { return };
     let built = dotnet.run(&[&BUILD[..], &["-p:IlinstPreset=coverage"]].concat());
     assert!(built.contains("app.dll: 3 methods, 2 instrumented\n"), "{built}");
     let list = dotnet.folder.join("coverage.tsv");

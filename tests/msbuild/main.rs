@@ -1,5 +1,5 @@
-//! `Ilinst.MSBuild` as users have it: projects that `dotnet new` makes, the package from a folder as its feed, and no
-//! network. What is woven runs, and what it wrote is read.
+//! `Ilinst.MSBuild` as users have it: the package comes from a folder as its feed, without network. Instrumented programs run, and
+//! their profiles are read.
 
 mod coverage;
 #[cfg(feature = "full")]

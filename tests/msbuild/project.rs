@@ -1,11 +1,11 @@
-//! A project as `dotnet new` makes it.
+//! A program with the package.
 
 use std::fs;
 
 use regex::Regex;
 use tests::{ilinst, root, said};
 
-use crate::dotnet::Dotnet;
+use crate::dotnet::{Dotnet, EXE, package, project};
 
 /// Prints a line, and calls `Fib` 21,891 times.
 pub(crate) const PROGRAM: &str = "\
@@ -29,19 +29,21 @@ class Program
 const BUILD: [&str; 4] = ["build", "app", "-nologo", "-p:Ilinst=true"];
 const OUTPUT: &str = "app/bin/Debug/netcoreapp3.1";
 
-/// A new project with the package in it.
-pub(crate) fn new_project(name: &str) -> Option<Dotnet> {
+/// A program with the package, whose project has more items.
+pub(crate) fn new_project(name: &str, items: &[String]) -> Option<Dotnet> {
     let dotnet = Dotnet::new(name)?;
-    dotnet.run(&["new", "console", "-o", "app", "--no-restore"]);
+    dotnet.write("app/app.csproj", &project(EXE, &[&[package("")], items].concat()));
     dotnet.write("app/Program.cs", PROGRAM);
-    dotnet.run(&["add", "app", "package", "Ilinst.MSBuild"]);
     Some(dotnet)
 }
 
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn a_new_project_is_woven_by_one_option() {
-    let Some(dotnet) = new_project("new") else { return };
+    let Some(dotnet) = Dotnet::new("new") else { return };
+    dotnet.run(&["new", "console", "-o", "app", "--no-restore"]);
+    dotnet.write("app/Program.cs", PROGRAM);
+    dotnet.run(&["add", "app", "package", "Ilinst.MSBuild"]);
     // A program that was published into the project's folder has a tracker too, which may be for another runtime.
     let mut published = fs::read(root().join("tracker-runtime/bin/Ilinst.Tracker.dll")).expect("it is there");
     published.push(0);
@@ -66,7 +68,7 @@ fn a_new_project_is_woven_by_one_option() {
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn what_did_not_change_is_not_built_again() {
-    let Some(dotnet) = new_project("incremental") else { return };
+    let Some(dotnet) = new_project("incremental", &[]) else { return };
     dotnet.run(&BUILD);
     let (output, woven) = (dotnet.files("app/bin"), dotnet.files("app/obj/Debug/netcoreapp3.1/ilinst"));
     let said = dotnet.run(&[&BUILD[..], &["-v:normal"]].concat());
@@ -106,11 +108,10 @@ fn what_did_not_change_is_not_built_again() {
 #[ignore = "needs the .NET SDK"]
 fn paths_may_have_anything_in_them() {
     let Some(dotnet) = Dotnet::new("it's 100% & $c") else { return };
-    dotnet.run(&["new", "console", "-o", "my app;it's 50% $x", "--no-restore"]);
     dotnet.write("my app;it's 50% $x/Program.cs", PROGRAM);
-    let project = "my app;it's 50% $x/my app;it's 50% $x.csproj";
-    dotnet.run(&["add", project, "package", "Ilinst.MSBuild"]);
-    dotnet.run(&["build", project, "-p:Ilinst=true"]);
+    let file = "my app;it's 50% $x/my app;it's 50% $x.csproj";
+    dotnet.write(file, &project(EXE, &[package("")]));
+    dotnet.run(&["build", file, "-p:Ilinst=true"]);
     let program = "my app;it's 50% $x/bin/Debug/netcoreapp3.1/my app;it's 50% $x.dll";
     let report = dotnet.profile(&mut dotnet.program(program), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), 21_891);
@@ -120,7 +121,7 @@ fn paths_may_have_anything_in_them() {
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn what_a_project_says_is_passed_on() {
-    let Some(dotnet) = new_project("options") else { return };
+    let Some(dotnet) = new_project("options", &[]) else { return };
     let key = root().join("tracker-runtime/ilinst.snk");
     dotnet.write(
         "app/Directory.Build.targets",
@@ -179,9 +180,9 @@ fn what_a_project_says_is_passed_on() {
 
 #[test]
 #[ignore = "needs the .NET SDK"]
-fn a_build_counts_lines_by_one_property() {
-    let Some(dotnet) = new_project("lines") else { return };
-    dotnet.run(&[&BUILD[..], &["-p:IlinstLines=true"]].concat());
+fn a_build_counts_lines_and_allocated_bytes_by_a_property_each() {
+    let Some(dotnet) = new_project("lines", &[]) else { return };
+    dotnet.run(&[&BUILD[..], &["-p:IlinstLines=true", "-p:IlinstAllocations=true"]].concat());
     let report = dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), 21_891);
     let profile = tests::parsed(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there"));
@@ -191,15 +192,6 @@ fn a_build_counts_lines_by_one_property() {
     for expected in [(7, 21_891), (7, 10_946), (8, 10_945)] {
         assert!(counts.contains(&expected), "{expected:?} is not in {counts:?}");
     }
-}
-
-#[test]
-#[ignore = "needs the .NET SDK"]
-fn a_build_counts_allocated_bytes_by_one_property() {
-    let Some(dotnet) = new_project("allocations") else { return };
-    dotnet.run(&[&BUILD[..], &["-p:IlinstAllocations=true"]].concat());
-    dotnet.profile(&mut dotnet.program(&format!("{OUTPUT}/app.dll")), "fib 6765\n");
-    let profile = tests::parsed(&fs::read(dotnet.folder.join("run.ilprof")).expect("it is there"));
     assert!(profile.sum(profile::SampleType::ALLOCATED) > 0);
 }
 

@@ -41,7 +41,7 @@ const NATIVE_AOT: &str = r#"<Project>
 #[test]
 #[ignore = "needs the .NET SDK"]
 fn what_is_published_is_woven() {
-    let Some(dotnet) = new_project("publish") else { return };
+    let Some(dotnet) = new_project("publish", &[]) else { return };
     dotnet.run(&["publish", "app", "-p:Ilinst=true", "-o", "out", "-c", "Release"]);
     let report = dotnet.profile(&mut dotnet.program("out/app.dll"), "fib 6765\n");
     assert_eq!(report.calls("Program::Fib"), CALLS);
@@ -68,7 +68,7 @@ fn what_is_published_is_woven() {
 #[test]
 #[ignore = "needs the .NET SDK and .NET Core 3.1"]
 fn a_program_with_its_own_runtime_is_woven_before_it_is_compiled() {
-    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("self-contained")) else { return };
+    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("self-contained", &[])) else { return };
     let pack = make_packs(&runtime, &dotnet.folder.join("packages"));
     let options = ["-p:Ilinst=true", "-r", "linux-x64", "--self-contained", "true", "-p:PublishReadyToRun=true", "-o", "out"];
     dotnet.run(&[&["publish", "app"][..], &options].concat());
@@ -85,7 +85,7 @@ fn a_program_with_its_own_runtime_is_woven_before_it_is_compiled() {
 #[test]
 #[ignore = "needs the .NET SDK and .NET Core 3.1"]
 fn what_is_trimmed_is_woven() {
-    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("trimmed")) else { return };
+    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("trimmed", &[])) else { return };
     make_packs(&runtime, &dotnet.folder.join("packages"));
     let options = ["-p:Ilinst=true", "-r", "linux-x64", "--self-contained", "true", "-p:PublishTrimmed=true", "-o", "out"];
     dotnet.run(&[&["publish", "app"][..], &options].concat());

@@ -1,8 +1,11 @@
 //! A program, libraries in three languages, one of them for two frameworks, and tests: one solution, built in parallel.
 
-use tests::{Report, ilinst, packages::VERSION, require, said};
+use tests::{Report, ilinst, require, said};
 
-use crate::dotnet::Dotnet;
+use crate::{
+    dotnet::{Dotnet, EXE, package, project, reference},
+    project::PROGRAM,
+};
 
 const OPTIONS: [&str; 4] = ["-nologo", "-m:2", "-p:Ilinst=true", "-v:normal"];
 /// F#'s library comes from the SDK, as its package is on no feed here; net45's from Mono.
@@ -59,36 +62,7 @@ static class Runner
     ),
 ];
 
-/// A project for .NET Core 3.1 or what `properties` says in its place.
-fn project(properties: &str, items: &[String]) -> String {
-    let framework = if properties.contains("TargetFramework") { "" } else { "<TargetFramework>netcoreapp3.1</TargetFramework>" };
-    let items = items.join("\n    ");
-    format!(
-        r#"<Project Sdk="Microsoft.NET.Sdk">
-  <PropertyGroup>
-    {framework}{properties}
-  </PropertyGroup>
-  <ItemGroup>
-    {items}
-  </ItemGroup>
-</Project>
-"#
-    )
-}
-
-/// A reference to the package.
-fn package(attributes: &str) -> String {
-    format!(r#"<PackageReference Include="Ilinst.MSBuild" Version="{VERSION}" {attributes}/>"#)
-}
-
-/// A reference to a project in a folder of its name.
-fn reference(file: &str) -> String {
-    let folder = file.split('.').next().unwrap_or_default();
-    format!(r#"<ProjectReference Include="../{folder}/{file}" />"#)
-}
-
 const PRIVATE: &str = r#"PrivateAssets="all" "#;
-const EXE: &str = "<OutputType>Exe</OutputType>";
 
 /// The solution, as it is before anything is built.
 fn solution(name: &str) -> Option<Dotnet> {
@@ -96,13 +70,6 @@ fn solution(name: &str) -> Option<Dotnet> {
     let dotnet = Dotnet::new(name)?;
     dotnet.write("Directory.Build.props", &PROPS.replace("{sdk}", &sdk.to_string_lossy()));
     dotnet.run(&["new", "sln", "-n", "Shop"]);
-    for (language, project) in [("F#", "Fun"), ("VB", "Basic")] {
-        dotnet.run(&["new", "classlib", "-lang", language, "-f", "netcoreapp3.1", "-o", project, "--no-restore"]);
-    }
-    std::fs::remove_file(dotnet.folder.join("Fun/Library1.fs"))
-        .or_else(|_| std::fs::remove_file(dotnet.folder.join("Fun/Library.fs")))
-        .expect("the template has it");
-    std::fs::remove_file(dotnet.folder.join("Basic/Class1.vb")).expect("the template has it");
     let two_frameworks = format!(
         r#"<TargetFrameworks>netcoreapp3.1;net45</TargetFrameworks>
     <FrameworkPathOverride Condition="'$(TargetFramework)' == 'net45'">{}/4.5-api</FrameworkPathOverride>"#,
@@ -116,6 +83,8 @@ fn solution(name: &str) -> Option<Dotnet> {
     let not_woven = format!("{EXE}<IlinstWeave>false</IlinstWeave>");
     for (path, text) in [
         ("Lib/Lib.csproj", project(&two_frameworks, &[package("")])),
+        ("Fun/Fun.fsproj", project("", &[package(PRIVATE), r#"<Compile Include="Fun.fs" />"#.into()])),
+        ("Basic/Basic.vbproj", project("", &[package(PRIVATE)])),
         ("App/App.csproj", project(EXE, &referred)),
         ("Checks/Checks.csproj", project(tests, &[reference("Lib.csproj")])),
         ("Runner/Runner.csproj", project(&not_woven, &[package(PRIVATE)])),
@@ -124,14 +93,6 @@ fn solution(name: &str) -> Option<Dotnet> {
     }
     for (path, text) in SOURCES {
         dotnet.write(path, text);
-    }
-    let package = format!("  <ItemGroup>\n    {}\n  </ItemGroup>\n</Project>", package(PRIVATE));
-    for project in ["Fun/Fun.fsproj", "Basic/Basic.vbproj"] {
-        let text = std::fs::read_to_string(dotnet.folder.join(project)).expect("the template has it");
-        dotnet.write(
-            project,
-            &text.replace("Library.fs", "Fun.fs").replace("Library1.fs", "Fun.fs").replace("</Project>", &package),
-        );
     }
     let projects = [
         "Lib/Lib.csproj",
@@ -210,16 +171,16 @@ fn a_program_without_the_package_is_built_anew_once() {
 #[ignore = "needs the .NET SDK"]
 fn a_file_of_rules_holds_for_builds() {
     let Some(dotnet) = Dotnet::new("rules") else { return };
-    dotnet.run(&["new", "console", "-o", "src/app", "--no-restore"]);
-    dotnet.run(&["add", "src/app", "package", "Ilinst.MSBuild"]);
+    dotnet.write("src/app/app.csproj", &project(EXE, &[package("")]));
+    dotnet.write("src/app/Program.cs", PROGRAM);
     let build = || dotnet.run(&["build", "src/app", "-p:Ilinst=true", "-p:IlinstAll=true", "-nologo"]);
-    assert!(build().contains("app.dll: 2 methods, 2 instrumented\n"));
+    assert!(build().contains("app.dll: 3 methods, 3 instrumented\n"));
     dotnet.write("ilinst.toml", "exclude = [\"*::Main\"]\n");
     let said = build();
-    assert!(said.contains("app.dll: 2 methods, 1 instrumented\n"), "{said}");
+    assert!(said.contains("app.dll: 3 methods, 2 instrumented\n"), "{said}");
     dotnet.write("ilinst.toml", "exclude = [\"*\"]\n");
     let said = build();
-    assert!(said.contains("app.dll: 2 methods, 0 instrumented\n"), "{said}");
+    assert!(said.contains("app.dll: 3 methods, 0 instrumented\n"), "{said}");
     std::fs::remove_file(dotnet.folder.join("ilinst.toml")).expect("it is there");
-    assert!(build().contains("app.dll: 2 methods, 2 instrumented\n"));
+    assert!(build().contains("app.dll: 3 methods, 3 instrumented\n"));
 }

@@ -185,6 +185,11 @@ pub fn in_tier(mut files: Vec<PathBuf>, every: usize) -> Vec<PathBuf> {
     if is_full() { files } else { files.into_iter().step_by(every).collect() }
 }
 
+/// Returns the items that this tier tries: all in the full tier, otherwise the first ones.
+pub fn first_in_tier<T>(items: &[T], count: usize) -> &[T] {
+    if is_full() { items } else { &items[..count.min(items.len())] }
+}
+
 /// Returns the pairs of runtimes and items that this tier tries: all in the full tier, otherwise as few as have each runtime and each
 /// item.
 pub fn in_turn<'r, T: Copy>(runtimes: &'r [Runtime], items: &[T]) -> Vec<(&'r Runtime, T)> {
@@ -195,9 +200,26 @@ pub fn in_turn<'r, T: Copy>(runtimes: &'r [Runtime], items: &[T]) -> Vec<(&'r Ru
     runtimes.iter().cycle().zip(items.iter().copied().cycle()).take(count).collect()
 }
 
+/// Returns the runtimes on which this tier tries the item of a number: all in the full tier, otherwise Mono, and one of the others for
+/// each item in turn.
+pub fn of_turn<'r>(runtimes: impl Iterator<Item = &'r Runtime>, number: usize) -> Vec<&'r Runtime> {
+    let (mut mono, others): (Vec<_>, Vec<_>) = runtimes.partition(|runtime| runtime.is_mono());
+    match others.len() {
+        0 => {}
+        _ if is_full() => mono.extend(others),
+        count => mono.push(others[number % count]),
+    }
+    mono
+}
+
 /// Returns a tool that `cargo xtask test` found, by its variable.
 pub fn tool(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from)
+}
+
+/// Returns .NET's ilasm.
+pub fn dotnets_ilasm() -> Option<PathBuf> {
+    Some(tool("ILINST_PACKAGES")?.join("runtime.linux-x64.microsoft.netcore.ilasm/11.0.0/runtimes/linux-x64/native/ilasm"))
 }
 
 /// Returns a tool that the test needs. Without it, the test fails, or is skipped if `ILINST_ALLOW_MISSING` is set.

@@ -21,7 +21,7 @@ use crate::{
 fn every_kind_is_woven_or_refused_as_it_should() {
     let folder = scratch("kinds");
     let kinds: Vec<_> = KINDS.iter().enumerate().collect();
-    let lines = in_parallel(&kinds, |_, (index, kind)| try_kind(kind, &folder.join(format!("{index:02}"))));
+    let lines = in_parallel(&kinds, |_, (index, kind)| try_kind(*index, kind, &folder.join(format!("{index:02}"))));
     let lines: Vec<Line> = lines.into_iter().flatten().collect();
     print(&lines);
     let failures: Vec<String> = lines.iter().flat_map(|line| line.failures.clone()).collect();

@@ -14,7 +14,7 @@ use ecma335::{
 };
 use profile::rows::SortBy;
 use serde_json::Value;
-use tests::{Runtime, copy, ilinst, lists, profile_in, said, sample, skip_part, without_places};
+use tests::{Runtime, copy, ilinst, lists, of_turn, profile_in, said, sample, skip_part, without_places};
 
 use crate::{
     make::{Stop, make},
@@ -39,8 +39,8 @@ enum Seen {
     Failed { exit: Option<i32>, said: String },
 }
 
-/// Creates, instruments, checks and runs the files of a kind.
-pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
+/// Creates, instruments, checks and runs the files of a kind. `index` is its place in the table.
+pub(crate) fn try_kind(index: usize, kind: &Kind, folder: &Path) -> Vec<Line> {
     let input = folder.join("in");
     fs::create_dir_all(&input).expect("a folder can be made");
     let line = |file: &str, what: String, failures: Vec<String>| {
@@ -84,7 +84,12 @@ pub(crate) fn try_kind(kind: &Kind, folder: &Path) -> Vec<Line> {
         }
     }
     if let (Some((program, on)), Some(first)) = (kind.run, lines.first_mut()) {
-        let (ran, failures) = run(program, on, folder);
+        let fits = |runtime: &&Runtime| match on {
+            On::All => true,
+            On::Mono => runtime.is_mono(),
+            On::Core => !runtime.is_mono(),
+        };
+        let (ran, failures) = run(program, &of_turn(runtimes().iter().filter(fits), index), folder);
         first.cells[7] = ran;
         first.failures.extend(failures.into_iter().map(|failure| format!("{}: {program} {failure}", kind.name)));
     }
@@ -200,15 +205,10 @@ fn describe(seen: &[Seen; 2], cells: &mut [String; 8]) {
     });
 }
 
-/// Runs a program before and after on each of its runtimes. Returns the runtimes, and the differences.
-fn run(program: &str, on: On, folder: &Path) -> (String, Vec<String>) {
+/// Runs a program before and after on runtimes. Returns their names, and the differences.
+fn run(program: &str, runtimes: &[&Runtime], folder: &Path) -> (String, Vec<String>) {
     let (mut ran, mut failures) = (Vec::new(), Vec::new());
-    let fits = |runtime: &Runtime| match on {
-        On::All => true,
-        On::Mono => runtime.is_mono(),
-        On::Core => !runtime.is_mono(),
-    };
-    for runtime in runtimes().iter().filter(|runtime| fits(runtime)) {
+    for runtime in runtimes {
         let original = start(runtime, program, &folder.join("in"));
         if original.status.code().is_none() {
             failures.push(format!("on {}: the original crashes: {}", runtime.name, said(&original).1));

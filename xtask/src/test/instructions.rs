@@ -6,6 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -52,10 +53,16 @@ pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>
     }
     let mut counts = Map::from_iter([(TAKEN_WITH.to_owned(), here.into())]);
     let mut regressions = Vec::new();
-    for (name, assembly) in COUNTED {
-        let assembly =
-            assembly.map(|assembly| Ok::<_, anyhow::Error>(toolchain.get("ILINST_SDK")?.join(assembly))).transpose()?;
-        let profile = profile(&valgrind, tool, name, assembly.as_deref())?;
+    let sdk = toolchain.get("ILINST_SDK")?;
+    let profiles = thread::scope(|scope| {
+        let start = |(name, assembly): &'static (&str, Option<&str>)| {
+            let (valgrind, assembly) = (&valgrind, assembly.map(|assembly| sdk.join(assembly)));
+            scope.spawn(move || profile(valgrind, tool, name, assembly.as_deref()))
+        };
+        let running: Vec<_> = COUNTED.iter().map(start).collect();
+        running.into_iter().map(|run| run.join().expect("no run panics")).collect::<Result<Vec<_>>>()
+    })?;
+    for ((name, _), profile) in COUNTED.iter().zip(profiles) {
         let (all, hashing) = totals(&fs::read_to_string(&profile)?)?;
         // Valgrind lacks the processor's SHA-256 instructions. Counted together, hashing would outweigh all other code.
         for (name, count) in [((*name).to_owned(), all - hashing), (format!("{name}, hashing"), hashing)] {
@@ -77,12 +84,12 @@ pub(super) fn check(tool: &Path, toolchain: &Toolchain) -> Result<Option<String>
 
 /// Writes callgrind's file on a run with one thread: the number of executions of each instruction.
 fn profile(valgrind: &Path, tool: &Path, name: &str, assembly: Option<&Path>) -> Result<PathBuf> {
-    let folder = target().join("instructions");
+    let folder = target().join("instructions").join(name);
     // Output of an earlier run would be inspected, too.
     let output = folder.join("woven");
     let _ = fs::remove_dir_all(&output);
     fs::create_dir_all(&folder)?;
-    let profile = folder.join(format!("{name}.callgrind"));
+    let profile = folder.join("callgrind");
     let mut command = Command::new(valgrind);
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", profile.display())).arg(tool);
     match assembly {
