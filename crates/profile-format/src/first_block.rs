@@ -71,7 +71,7 @@ layout! {
         LOST_SAMPLES_AT: usize = 49176;
         /// u64: the number of samples that came later than their time, and may stand for methods that were called before.
         LATE_SAMPLES_AT: usize = 49184;
-        /// u64: the number of threads that could not be sampled, or only in part.
+        /// u64: the number of threads that could not be sampled.
         UNSAMPLED_THREADS_AT: usize = 49192;
     }
 }
