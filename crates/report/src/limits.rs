@@ -150,7 +150,7 @@ fn sample_losses(profile: &Profile) -> Vec<String> {
     }
     if unsampled_threads > 0 {
         losses.push(format!(
-            "not sampled: {}, as they block SIGRTMIN, or for lack of timers or memory (ulimit -i sets the limit of timers)",
+            "samples of {} are missing, all or some: they block SIGRTMIN, or lack a timer (raise ulimit -i) or memory",
             counted(unsampled_threads, "thread")
         ));
     }
