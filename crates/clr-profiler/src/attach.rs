@@ -16,7 +16,7 @@ use std::{
 
 use ecma335::{Table, Token};
 use live::Sampling;
-use weave::{NativeProbes, Reason, Tracker, Weave};
+use weave::{NativeProbes, Tracker, Weave};
 
 use crate::{
     abi::{
@@ -244,7 +244,8 @@ impl Session {
             [tree::enter_woven as *const (), tree::leave_woven as *const (), tree::handle_woven as *const ()]
         }
         .map(|probe| probe as u64);
-        let probes = NativeProbes { enter, leave, handle, take_bytes };
+        let count = tree::count_woven as *const () as u64;
+        let probes = NativeProbes { enter, leave, handle, count, take_bytes };
         let tracker = Tracker::read(tracker_runtime::ASSEMBLY).map_err(|error| error.to_string())?.replaced_by(probes);
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         for (id, loaded) in loaded(*runtime, &mut skipped)? {
@@ -267,11 +268,6 @@ impl Session {
             };
             match bodies {
                 Ok(bodies) => {
-                    let is_suspended = |method: &&Result<_, Reason>| matches!(method, Err(Reason::RuntimeAsync));
-                    let suspended = bodies.iter().flat_map(|bodies| &bodies.methods).filter(is_suspended).count();
-                    if suspended > 0 {
-                        skipped.insert(format!("{path}: {suspended} runtime-async methods, which attach does not follow"));
-                    }
                     bodies.iter().flat_map(|bodies| &bodies.calls).for_each(|call| module.write_call(call));
                     woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
                         let token = Token::new(Table::MethodDef, method.get()).0;

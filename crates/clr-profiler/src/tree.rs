@@ -31,7 +31,7 @@ pub(crate) use self::{
     layout::{check_offsets, histogram_shift},
     own_thread::calibration::{CALLEES, Calibration},
     owners::{TreeId, end_session, forget_session, has_tree_of_session, look_at_threads, start_session, tree_of_thread},
-    probes::{enter_with_bytes, enter_woven, handle_with_bytes, handle_woven, leave_with_bytes, leave_woven},
+    probes::{count_woven, enter_with_bytes, enter_woven, handle_with_bytes, handle_woven, leave_with_bytes, leave_woven},
 };
 
 #[cfg(unix)]

@@ -193,6 +193,8 @@ flags! {
         WAS_COUNTED = 16384,
         /// The times of a node's few calls.
         FEW_CALLS = 32768,
+        /// Its calls are only counted: the runtime suspends the method (runtime-async), and no probe follows that.
+        SUSPENDED = 65536,
     }
 }
 

@@ -100,6 +100,9 @@ pub struct Row<'p> {
     pub mostly_probe: bool,
     /// Number of calls that were counted, but not timed, as they take less time than a probe. Their time is part of their callers'.
     pub counted: u64,
+    /// Whether calls were not timed because the runtime suspends the function (runtime-async).
+    #[serde(skip)]
+    pub is_suspended: bool,
 }
 
 impl Row<'_> {

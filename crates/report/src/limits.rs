@@ -1,10 +1,10 @@
 //! The limits of a profile's numbers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use names::Visible;
 use profile::{
-    End, Profile, SampleType,
+    CallTree, End, Profile, SampleType,
     aggregate::percent,
     counted,
     model::{Clock, Mode, ProbeCost, SampleLosses},
@@ -243,7 +243,16 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
             profile.max_nodes
         ));
     }
-    let counted_only = profile.flat_by_function(SampleType::COUNTED).iter().filter(|calls| **calls > 0).count();
+    let suspended: HashSet<usize> = profile.trees.iter().flat_map(suspended_functions).collect();
+    if !suspended.is_empty() {
+        limits.push(format!(
+            "calls of {} are only counted: the runtime suspends these methods (runtime-async), and attach cannot time them; \
+             ilinst run --live and ilinst instrument can",
+            counted(suspended.len() as u64, "method")
+        ));
+    }
+    let calls = profile.flat_by_function(SampleType::COUNTED);
+    let counted_only = calls.iter().enumerate().filter(|(function, calls)| **calls > 0 && !suspended.contains(function)).count();
     if counted_only > 0 {
         limits.push(format!(
             "calls of {} are only counted, as they take less time than a probe; their time is in their callers (ilinst run --exact, \
@@ -264,4 +273,9 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
             .push(format!("nothing was recorded for {:.1} ms, while recording was paused", profile.milliseconds(profile.paused)));
     }
     limits
+}
+
+/// The functions of a tree's nodes whose calls were only counted because the runtime suspends them.
+fn suspended_functions(tree: &CallTree) -> impl Iterator<Item = usize> {
+    tree.nodes.iter().zip(&tree.notes).filter(|(_, notes)| notes.is_suspended).map(|(node, _)| node.function)
 }

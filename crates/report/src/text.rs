@@ -9,4 +9,5 @@ mod options;
 mod tree;
 mod view;
 
+pub(crate) use self::view::reason_without_times;
 pub use self::{bar::size, columns::Column, head::head, options::TextOptions};

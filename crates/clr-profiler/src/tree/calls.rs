@@ -2,7 +2,7 @@
 
 use super::{
     allocations, current,
-    layout::{Node, Own, Tree, add, is_gone},
+    layout::{Node, Own, SUSPENDED, Tree, add, is_gone},
     nodes, overflow, owners, pauses, searches,
 };
 use crate::{process::clock, worlds::InHook};
@@ -44,6 +44,18 @@ pub(crate) fn enter(_: InHook<'_>, method_id: u64, called_at: usize) -> i64 {
     node.start.set(now);
     node.frame.set(called_at.wrapping_neg());
     now
+}
+
+/// Records a call of a method that the runtime suspends: it is counted as a callee of the current call, and not timed.
+pub(super) fn count_suspended(tree: Own<Tree>, method_id: u64) {
+    let node = nodes::callee_with_path(tree, tree.current.get(), method_id);
+    match node.or_else(|| overflow::node_of(tree, method_id)) {
+        None => add(&tree.lost_calls, 1),
+        Some(node) => {
+            node.flags.set(node.flags.get() | SUSPENDED);
+            add(&node.calls, 1);
+        }
+    }
 }
 
 /// Records the end of a method on this thread, called at a stack pointer (0: unknown). Returns the time.

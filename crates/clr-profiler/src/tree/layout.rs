@@ -92,6 +92,9 @@ pub(super) const ROOT: u32 = NodeFlags::ROOT.bits();
 /// The flag of the overflow root and its callees.
 pub(super) const OVERFLOW: u32 = NodeFlags::OVERFLOW.bits();
 
+/// The flags of a method that the runtime suspends: its calls are counted, and not timed.
+pub(super) const SUSPENDED: u32 = NodeFlags::COUNTED.bits() | NodeFlags::SUSPENDED.bits();
+
 /// The durations of a node's calls, except the first call.
 #[repr(C)]
 pub(super) struct Statistics {

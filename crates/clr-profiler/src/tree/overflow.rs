@@ -2,20 +2,26 @@
 
 use super::{
     allocations,
-    layout::{Overflowed, Own, Tree, add},
+    layout::{Node, Overflowed, Own, Tree, add},
     nodes, pauses, searches,
 };
 use crate::process::clock;
 
+/// The node of all such calls of a method; `None` if there is no room for it.
+pub(super) fn node_of(tree: Own<Tree>, method_id: u64) -> Option<Own<Node>> {
+    let root = nodes::overflow_root(tree)?;
+    let node = nodes::callee(tree, root, method_id)?;
+    root.callees.set(Some(node));
+    Some(node)
+}
+
 /// Records the start of a call on a path without a node. Returns the time.
 #[cold]
 pub(super) fn open_overflowed(tree: Own<Tree>, method_id: u64, called_at: usize) -> i64 {
-    let (root, before) = (nodes::overflow_root(tree), tree.current.get());
-    let node = root.and_then(|root| nodes::callee(tree, root, method_id));
+    let (before, node) = (tree.current.get(), node_of(tree, method_id));
     match node {
         None => add(&tree.lost_calls, 1),
         Some(node) => {
-            root.iter().for_each(|root| root.callees.set(Some(node)));
             add(&node.calls, 1);
             node.frame.set(called_at.wrapping_neg());
             // The node has neither callees nor statistics, so later calls also end up here.

@@ -3,7 +3,7 @@
 
 use super::{
     allocations,
-    calls::{close_call, close_callees, enter},
+    calls::{close_call, close_callees, count_suspended, enter},
     current,
     layout::{Own, Tree},
     overflow, owners, pauses,
@@ -55,6 +55,16 @@ pub(crate) extern "C" fn leave_with_bytes(call: Begun, allocated: i64) {
     end(call, Some(allocated));
 }
 
+/// Counts a call of a method that the runtime suspends, as a callee of the current call. No probe is called at a suspension, so
+/// the method never becomes the current call.
+pub(crate) extern "C" fn count_woven(method_id: u64) {
+    if join_session()
+        && let Some(tree) = owners::own_tree()
+    {
+        count_suspended(tree, method_id);
+    }
+}
+
 /// Records that the call handles an exception: its callees have ended.
 pub(crate) extern "C" fn handle_woven(call: Begun) {
     end_callees(call, None);
@@ -67,13 +77,8 @@ pub(crate) extern "C" fn handle_with_bytes(call: Begun, allocated: i64) {
 
 #[inline]
 fn begin(method_id: u64, allocated: Option<i64>) -> Begun {
-    // Read once: the session may end meanwhile, and its trees stay mapped until this probe has ended.
-    let session = owners::session();
-    if session == 0 || pauses::is_on() {
+    if !join_session() {
         return Begun::NOTHING;
-    }
-    if owners::session_of_thread() != session {
-        owners::join(session);
     }
     if let (Some(allocated), Some(tree)) = (allocated, owners::own_tree()) {
         allocations::advance(tree, allocated);
@@ -88,6 +93,20 @@ fn begin(method_id: u64, allocated: Option<i64>) -> Begun {
     let node = tree.current.get();
     allocations::begin(tree, node);
     Begun::new(node.address())
+}
+
+/// Joins the current session. Returns whether it records calls now.
+#[inline]
+fn join_session() -> bool {
+    // Read once: the session may end meanwhile, and its trees stay mapped until this probe has ended.
+    let session = owners::session();
+    if session == 0 || pauses::is_on() {
+        return false;
+    }
+    if owners::session_of_thread() != session {
+        owners::join(session);
+    }
+    true
 }
 
 #[inline]

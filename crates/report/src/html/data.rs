@@ -22,6 +22,7 @@ use super::{
 use crate::{
     compare::{how, mixed},
     limits::{attention, clock, notes},
+    text::reason_without_times,
 };
 
 /// All data that the script gets.
@@ -298,7 +299,7 @@ fn remarks(row: &Row<'_>) -> Vec<String> {
     say(row.is_async, "async");
     say(row.open > 0, "still running");
     say(row.pending.is_some_and(|pending| pending > 0), "not complete");
-    say(row.is_counted(), "counted; its time is in its callers");
+    say(row.is_counted(), reason_without_times(row));
     say(row.counted > 0 && !row.is_counted(), &partly_counted);
     say(row.mostly_probe, "~ mostly measuring overhead");
     remarks.extend(row.exception_type.map(|kind| format!("exceptions: {}", Visible(kind))));

@@ -154,6 +154,11 @@ fn table(profile: &Profile, rows: &[Row<'_>], columns: &[Column], options: &Text
     }
 }
 
+/// Returns the remark on a row whose calls were only counted.
+pub(crate) fn reason_without_times(row: &Row<'_>) -> &'static str {
+    if row.is_suspended { "runtime-async: counted, not timed" } else { "counted; its time is in its callers" }
+}
+
 /// Returns the remarks behind a row's name.
 fn remarks(row: &Row<'_>) -> String {
     let mut text = String::new();
@@ -167,7 +172,7 @@ fn remarks(row: &Row<'_>) -> String {
         let _ = write!(text, "  ({pending} not complete)");
     }
     if row.is_counted() {
-        text.push_str("  (counted; its time is in its callers)");
+        let _ = write!(text, "  ({})", reason_without_times(row));
     } else if row.counted > 0 {
         let _ = write!(text, "  ({} of {} counted only)", row.counted, counted(row.calls, "call"));
     }

@@ -99,7 +99,7 @@ impl<'a> BodyWeaver<'a, '_> {
         let places = self.lines.zip(self.pdb).map_or_else(Vec::new, |(lines, pdb)| lines.places(pdb, rid));
         let skipped = match self.options.lines_only {
             true => Some(Reason::NoLines),
-            false => self.check_policy(rid, &row, &body, &options, hooks.is_some()).err(),
+            false => self.check_policy(rid, &body, &options, hooks.is_some()).err(),
         };
         if let Some(reason) = skipped.clone().filter(|_| places.is_empty()) {
             return Err(reason);
@@ -125,7 +125,6 @@ impl<'a> BodyWeaver<'a, '_> {
     fn check_policy(
         &self,
         rid: Rid<MethodDef>,
-        row: &MethodDef,
         body: &MethodBody<'_>,
         options: &MethodOptions,
         has_hooks: bool,
@@ -136,9 +135,6 @@ impl<'a> BodyWeaver<'a, '_> {
         }
         if has_hooks && self.generated.step(rid).is_some() {
             return Err(Reason::Step);
-        }
-        if self.is_native && row.is_async() {
-            return Err(Reason::RuntimeAsync);
         }
         Ok(())
     }

@@ -47,6 +47,8 @@ const WHEN_PASSING: (&str, &[u8]) = ("WhenPassing", &[0x00, 0x02, 0x01, 0x18, 0x
 const ENTERING_WITH_BYTES: &[u8] = &[0x00, 0x02, 0x18, 0x0A, 0x0A];
 /// `void (native int, int64)`: the other probes with [`NativeProbes::take_bytes`].
 const LEAVING_WITH_BYTES: &[u8] = &[0x00, 0x02, 0x01, 0x18, 0x0A];
+/// `void (int64)`: [`NativeProbes::count`].
+const COUNTING_CALLS: &[u8] = &[0x00, 0x01, 0x01, 0x0A];
 /// `int64 ()` of `System.GC`.
 const ALLOCATED_BYTES: (&str, &[u8]) = ("GetAllocatedBytesForCurrentThread", &[0x00, 0x00, 0x0A]);
 /// The assembly of `System.GC` in .NET Core and later, which any reference to it finds whatever its version.
@@ -126,7 +128,10 @@ pub struct NativeProbes {
     pub leave: u64,
     /// `void (native int)`: called as the method handles an exception. The methods it called have ended.
     pub handle: u64,
-    /// Whether each of them takes an `int64` more: the bytes that the thread has allocated so far. Woven code asks .NET for
+    /// `void (int64)`: called in place of the others as a runtime-async method begins. The runtime suspends such a method, and
+    /// calls no probe then.
+    pub count: u64,
+    /// Whether each but `count` takes an `int64` more: the bytes that the thread has allocated so far. Woven code asks .NET for
     /// them, as native functions that are called like managed code must not.
     pub take_bytes: bool,
 }
@@ -215,8 +220,11 @@ impl Tracker {
     /// The probes for methods, by the numbers of [`MethodProbe`]. Their first value is the method's id.
     pub(crate) fn probes(&self) -> [Probe; MethodProbe::ALL.len()] {
         if let Some(native) = &self.native {
-            return MethodProbe::ALL
-                .map(|probe| if probe == MethodProbe::None { Probe::NONE } else { self.native_probe(native) });
+            return MethodProbe::ALL.map(|probe| match probe {
+                MethodProbe::Method | MethodProbe::Step => self.native_probe(native),
+                MethodProbe::RuntimeAsync => self.native_counter(native),
+                MethodProbe::None => Probe::NONE,
+            });
         }
         let call = |(name, signature), argument| Call {
             method: self.method(PROBE_TYPE, name, signature).into(),
@@ -275,6 +283,13 @@ impl Tracker {
             catch: handle(),
             sites: vec![around],
         }
+    }
+
+    /// Counts the calls of a method. Calls in its body have the same probes as in any other method.
+    fn native_counter(&self, native: &NativeProbes) -> Probe {
+        let method = self.method(PROBE_TYPE, WHEN_ENTERING.0, COUNTING_CALLS).into();
+        let count = Call { method, arguments: vec![Argument::Value(0)], exception: None, address: Some(native.count) };
+        Probe { enter: Some(count), leave: None, handle: None, catch: None, ..self.native_probe(native) }
     }
 
     /// Adds the rows that all woven code needs. Returns the mark's constructor, unless there is to be no mark.

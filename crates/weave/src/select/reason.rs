@@ -40,9 +40,6 @@ pub enum Reason {
     /// The method is a step of a state machine. Hooks are called in the kickoff method instead.
     #[error("it is a step of a state machine: hooks are in the method that was written")]
     Step,
-    /// The method is runtime-async, and native probes do not follow it.
-    #[error("the runtime suspends it (runtime-async), and attach does not follow that: use run or instrument")]
-    RuntimeAsync,
     /// The method only reads or writes a field.
     #[error("an accessor that only reads or writes a field (--all instruments it)")]
     Accessor,
@@ -86,7 +83,6 @@ impl Reason {
             Self::Hook => "hook",
             Self::Generated => "generated",
             Self::Step => "step",
-            Self::RuntimeAsync => "runtime-async",
             Self::Accessor => "accessor",
             Self::Short { .. } => "short",
             Self::NoLines => "no-lines",
