@@ -2,7 +2,8 @@
 
 use super::{ways::Way, *};
 
-/// A hook that changed the register with the continuation ended the program. Native probes would count a call at each resumption.
+/// A hook that changed the register with the continuation ended the program, and would count a call at each resumption. Native
+/// probes count calls, and see no end.
 #[test]
 #[ignore = "needs runtimes"]
 fn only_instrumented_modules_have_calls_that_the_runtime_suspends() {
@@ -27,12 +28,13 @@ fn only_instrumented_modules_have_calls_that_the_runtime_suspends() {
             let said = |words: &str| errors.lines().any(|line| line.contains(&app.display().to_string()) && line.contains(words));
             let of_runtime = match way {
                 Way::Hooks => "11 runtime-async methods, which hooks do not follow",
-                Way::Attach => "11 runtime-async methods, which attach does not follow",
+                Way::Attach => "some calls of 11 runtime-async methods",
                 Way::Rewrite => "runtime-async",
             };
-            assert_eq!(said(of_runtime), way != Way::Rewrite, "{errors}");
+            let is_said = way == Way::Hooks || way == Way::Attach && runtime.name == ".NET 10";
+            assert_eq!(said(of_runtime), is_said, "{errors}");
             assert_eq!(said("instantiations of generic methods that runtime-async methods await"), is_skipped, "{errors}");
-            assert_eq!(calls.get("App::Sum"), (way == Way::Rewrite).then_some(&20));
+            assert_eq!(calls.get("App::Sum"), (way != Way::Hooks).then_some(&20));
         }
     }
 }

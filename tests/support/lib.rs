@@ -375,7 +375,16 @@ pub fn parsed(bytes: &[u8]) -> profile::Profile {
 
 /// Starts a program and waits until it prints the line "ready". Its later output stays in the pipe.
 pub fn waiting(command: &mut Command) -> Child {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    await_ready(starting(command))
+}
+
+/// Starts the program, with pipes.
+pub fn starting(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// Waits until the program prints "ready".
+pub fn await_ready(mut child: Child) -> Child {
     let mut line = String::new();
     // Reads no byte beyond the line: later output belongs to the caller.
     BufReader::with_capacity(1, child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("it can be read");

@@ -249,7 +249,7 @@ fn a_running_program_is_attached_to() {
         let attached = attached.arg(keep).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut attached = attached.expect("Wine starts");
         let line = first_line(attached.stderr.as_mut().expect("a pipe"));
-        assert!(line.contains("methods instrumented"), "{name}: {line}");
+        assert!(line.contains(" instrumented, for "), "{name}: {line}");
         let worked = end(program);
         let (_, errors, code) = lines(&attached.wait_with_output().expect("it ends"));
         assert_eq!(code, Some(0), "{name}: {errors}");

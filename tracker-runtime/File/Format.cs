@@ -321,6 +321,8 @@ namespace Ilinst
         public const int WasCounted = 16384;
         /// <summary>The times of a node's few calls.</summary>
         public const int FewCalls = 32768;
+        /// <summary>Its calls are only counted: the runtime suspends the method (runtime-async), and no probe follows that.</summary>
+        public const int RuntimeAsync = 1048576;
     }
 
     /// <summary>The slot behind a node or frame, with its allocated bytes. See HeaderFlags.ALLOCATIONS.</summary>

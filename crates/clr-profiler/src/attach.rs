@@ -71,6 +71,15 @@ struct State {
     runtime: Option<Runtime>,
 }
 
+/// The new bodies of loaded modules.
+struct Woven {
+    bodies: HashMap<Method, Vec<u8>>,
+    /// The reasons for skipped modules.
+    skipped: BTreeSet<String>,
+    /// Whether only modules of the framework are loaded so far.
+    is_starting: bool,
+}
+
 struct Session {
     runtime: Runtime,
     rules: Rules,
@@ -233,9 +242,36 @@ impl Session {
         Ok(String::new())
     }
 
-    /// Instruments the loaded modules. Returns the methods, and the reasons for skipped modules and methods. Collectible modules are skipped: the runtime
-    /// recompiles none of their methods. All other modules stay loaded for the life of the process.
+    /// Instruments the loaded modules. If a program has just started, it waits for the first module outside of the framework.
     fn weave(&mut self) -> Result<(Vec<Method>, BTreeSet<String>), String> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        const PERIOD: Duration = Duration::from_millis(100);
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let Woven { bodies, skipped, is_starting } = self.weave_loaded()?;
+            if is_starting && bodies.is_empty() && Instant::now() < until && !settings::is_stopped() {
+                std::thread::sleep(PERIOD);
+                continue;
+            }
+            let mut methods: Vec<Method> = bodies.keys().copied().collect();
+            if methods.is_empty() {
+                let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
+                return Err(format!(
+                    "no loaded assembly has a method that your options select and that can be instrumented{skipped}; `ilinst list \
+                     ASSEMBLY` shows the names, and `ilinst explain ASSEMBLY METHOD` the rule that skips a method"
+                ));
+            }
+            methods.sort_unstable();
+            let mut state = state();
+            let state = state.as_mut().ok_or("it is over")?;
+            (state.bodies, state.runtime) = (bodies, Some(self.runtime));
+            return Ok((methods, skipped));
+        }
+    }
+
+    /// Weaves the modules that are loaded now. Collectible modules are skipped: the runtime recompiles none of their methods. All
+    /// other modules stay loaded for the life of the process.
+    fn weave_loaded(&mut self) -> Result<Woven, String> {
         let Self { runtime, rules, .. } = self;
         let take_bytes = rules.options().allocations;
         let [enter, leave, handle] = if take_bytes {
@@ -248,7 +284,9 @@ impl Session {
         let probes = NativeProbes { enter, leave, handle, count, take_bytes };
         let tracker = Tracker::read(tracker_runtime::ASSEMBLY).map_err(|error| error.to_string())?.replaced_by(probes);
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut is_starting = true;
         for (id, loaded) in loaded(*runtime, &mut skipped)? {
+            is_starting &= rules.is_of_framework(&loaded);
             let Some(id) = id else {
                 // A program may have loaded the same module several times.
                 let name = Some(loaded.path.clone()).filter(|path| !path.is_empty()).or_else(|| loaded.assembly_name());
@@ -268,6 +306,13 @@ impl Session {
             };
             match bodies {
                 Ok(bodies) => {
+                    let suspended = module.suspended();
+                    if suspended > 0 && runtime.keeps_code_of_suspended() {
+                        let methods = if suspended == 1 { "method" } else { "methods" };
+                        skipped.insert(format!(
+                            "{path}: some calls of {suspended} runtime-async {methods}, as .NET 10 does not recompile each of them"
+                        ));
+                    }
                     bodies.iter().flat_map(|bodies| &bodies.calls).for_each(|call| module.write_call(call));
                     woven.extend(bodies.iter().flat_map(weave::LoadedBodies::iter).map(|(method, body)| {
                         let token = Token::new(Table::MethodDef, method.get()).0;
@@ -280,19 +325,7 @@ impl Session {
                 }
             }
         }
-        let mut methods: Vec<Method> = woven.keys().copied().collect();
-        if methods.is_empty() {
-            let skipped = skipped.iter().map(|skipped| format!("; skipped: {skipped}")).collect::<String>();
-            return Err(format!(
-                "no loaded assembly has a method that your options select and that can be instrumented{skipped}; `ilinst list ASSEMBLY` \
-                 shows the names, and `ilinst explain ASSEMBLY METHOD` the rule that skips a method"
-            ));
-        }
-        methods.sort_unstable();
-        let mut state = state();
-        let state = state.as_mut().ok_or("it is over")?;
-        (state.bodies, state.runtime) = (woven, Some(*runtime));
-        Ok((methods, skipped))
+        Ok(Woven { bodies: woven, skipped, is_starting })
     }
 
     /// Records the methods for the requested time, then reverts them. Returns a message with the number of methods

@@ -11,6 +11,7 @@ use std::{
 use ::instrument::{Input, NativeProgram};
 use clap::{Arg, Args};
 use launch::{Attached, ClrProfiler, DiagnosticsPort, Noted, STANDS_STILL, Signals};
+use profile::counted;
 
 use crate::{
     arguments::WeaveArgs,
@@ -60,8 +61,8 @@ the recording early.
 
 Afterwards the methods are restored. The idle profiler library stays loaded, because .NET cannot unload it; you can attach again.
 
-Each step of an async method counts as a call. Collectible assemblies and runtime-async \
-methods are skipped and reported.";
+Each step of an async method counts as a call. Methods that the runtime suspends (runtime-async) are counted, but not timed. \
+Collectible assemblies are skipped and reported.";
 
 /// Options of instrumentation that an attachment cannot have: it changes no file, and records methods alone.
 const NOT_APPLICABLE: [&str; 11] =
@@ -85,6 +86,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const UNTIL_WOVEN: Duration = Duration::from_secs(600);
 /// How long a runtime may take to be rid of the profiler that was attached before.
 const UNTIL_RID: Duration = Duration::from_secs(15);
+/// How long a runtime may take to start.
+const UNTIL_STARTED: Duration = Duration::from_secs(15);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// How often it is seen whether the program is there still.
 const LOOK: Duration = Duration::from_secs(1);
@@ -169,15 +172,15 @@ impl Opts {
             let said = said_by(status, self.process)?;
             let begun = said.strip_prefix(live::WOVEN).map(|woven| {
                 let mut lines = woven.lines();
-                let methods = lines.next().unwrap_or_default();
-                (format!("{methods} methods instrumented"), lines)
+                let methods = lines.next().and_then(|number| number.trim().parse().ok()).unwrap_or_default();
+                (format!("{} instrumented", counted(methods, "method")), lines)
             });
-            let begun = begun.or_else(|| said.starts_with(live::SAMPLING).then(|| (" samples are taken".to_owned(), "".lines())));
+            let begun = begun.or_else(|| said.starts_with(live::SAMPLING).then(|| ("samples are taken".to_owned(), "".lines())));
             if let Some((begun, skipped)) = begun {
                 if !is_told {
                     end = Instant::now() + self.duration + PATIENCE;
                     if !self.reporting.quiet {
-                        complain(format_args!("process {}:{begun}, for {:?}", self.process, self.duration));
+                        complain(format_args!("process {}: {begun}, for {:?}", self.process, self.duration));
                         skipped.for_each(|skipped| complain(format_args!("skipped: {skipped}")));
                     }
                 }
@@ -241,11 +244,16 @@ impl Opts {
             if is_given_up() {
                 return Ok(false);
             }
-            if has_one && since.elapsed() < UNTIL_RID {
+            let is_starting = Attached::Refused(code) == Attached::IS_STARTING;
+            if has_one && since.elapsed() < UNTIL_RID || is_starting && since.elapsed() < UNTIL_STARTED {
                 thread::sleep(INTERVAL);
                 continue;
             }
-            let why = if has_one { ": it has a profiler already" } else { "" };
+            let why = match (has_one, is_starting) {
+                (true, _) => ": it has a profiler already",
+                (_, true) => ": it is still starting",
+                _ => "",
+            };
             let text = format_args!(
                 "process {}: its runtime was asked to load {} (AttachProfiler), and answered 0x{code:08X}{why}",
                 self.process,

@@ -324,7 +324,9 @@ impl ShownArgs {
     fn print_view(&self, profile: &Profile, view: &View<'_>, count: usize, mut out: Terminal) -> anyhow::Result<()> {
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
-        if matches!(view, View::Methods(_)) {
+        if profile.functions.is_empty() {
+            complain("note: the profile has no methods: none was called, or no sample was taken");
+        } else if matches!(view, View::Methods(_)) {
             say_unknown(self.sort.metric(), |metric| {
                 metric.is_of(profile) && profile.rows(self.sort).iter().any(|row| metric.value(row).is_some())
             });

@@ -194,7 +194,7 @@ flags! {
         /// The times of a node's few calls.
         FEW_CALLS = 32768,
         /// Its calls are only counted: the runtime suspends the method (runtime-async), and no probe follows that.
-        SUSPENDED = 65536,
+        RUNTIME_ASYNC = 1048576,
     }
 }
 

@@ -375,7 +375,7 @@ pub struct Notes {
     /// Whether its calls were only counted for a while.
     pub was_counted: bool,
     /// Whether its calls were only counted because the runtime suspends the method (runtime-async).
-    pub is_suspended: bool,
+    pub is_runtime_async: bool,
     /// Some of its steps could not be matched to a call.
     pub lost_flow: bool,
 }
@@ -389,7 +389,7 @@ impl Notes {
             is_overflow: self.is_overflow || other.is_overflow,
             is_counted: self.is_counted || other.is_counted,
             was_counted: self.was_counted || other.was_counted,
-            is_suspended: self.is_suspended || other.is_suspended,
+            is_runtime_async: self.is_runtime_async || other.is_runtime_async,
             lost_flow: self.lost_flow || other.lost_flow,
         }
     }

@@ -102,7 +102,7 @@ pub struct Row<'p> {
     pub counted: u64,
     /// Whether calls were not timed because the runtime suspends the function (runtime-async).
     #[serde(skip)]
-    pub is_suspended: bool,
+    pub is_runtime_async: bool,
 }
 
 impl Row<'_> {

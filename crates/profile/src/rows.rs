@@ -99,7 +99,7 @@ impl Profile {
             total_bytes: sums.bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
             mostly_probe: own_probes > own,
             counted: counted as u64,
-            is_suspended: notes.is_suspended,
+            is_runtime_async: notes.is_runtime_async,
         }
     }
 

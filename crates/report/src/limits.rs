@@ -24,6 +24,10 @@ const MUCH_LATE: f64 = 3.0;
 /// The number of methods that the banner proposes to exclude.
 const PROPOSED: usize = 3;
 
+/// The runtime that goes on running the code of some runtime-async methods after they are instrumented, and the remark on it.
+const REUSES_CODE: &str = ".NET 10.";
+const RECOMPILES_FEW: &str = "; calls are missing where .NET 10 does not recompile the method";
+
 /// As the tracker ends the runtime's name.
 const NATIVE: &str = "native AOT";
 /// Files that are named where names are missing.
@@ -245,9 +249,10 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
     }
     let suspended: HashSet<usize> = profile.trees.iter().flat_map(suspended_functions).collect();
     if !suspended.is_empty() {
+        let missing = if profile.runtime.starts_with(REUSES_CODE) { RECOMPILES_FEW } else { "" };
         limits.push(format!(
-            "calls of {} are only counted: the runtime suspends these methods (runtime-async), and attach cannot time them; \
-             ilinst run --live and ilinst instrument can",
+            "calls of {} are only counted, as the runtime suspends them (runtime-async); to time them, use ilinst run --live or ilinst \
+             instrument{missing}",
             counted(suspended.len() as u64, "method")
         ));
     }
@@ -277,5 +282,5 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
 
 /// The functions of a tree's nodes whose calls were only counted because the runtime suspends them.
 fn suspended_functions(tree: &CallTree) -> impl Iterator<Item = usize> {
-    tree.nodes.iter().zip(&tree.notes).filter(|(_, notes)| notes.is_suspended).map(|(node, _)| node.function)
+    tree.nodes.iter().zip(&tree.notes).filter(|(_, notes)| notes.is_runtime_async).map(|(node, _)| node.function)
 }

@@ -240,6 +240,11 @@ impl Runtime {
         self.version().is_some_and(|[major, ..]| major == 10)
     }
 
+    /// Whether the runtime goes on running the optimized code of runtime-async methods after a request to recompile them.
+    pub(crate) fn keeps_code_of_suspended(self) -> bool {
+        self.calls_original()
+    }
+
     /// Requests that methods, and methods that inlined them, are recompiled at their next call.
     pub(crate) fn request_rejit(self, methods: &[(Id, u32)]) -> Result<(), String> {
         type Plain = unsafe extern "system" fn(*mut c_void, u32, *const Id, *const u32) -> HResult;

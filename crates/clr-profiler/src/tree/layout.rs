@@ -93,7 +93,7 @@ pub(super) const ROOT: u32 = NodeFlags::ROOT.bits();
 pub(super) const OVERFLOW: u32 = NodeFlags::OVERFLOW.bits();
 
 /// The flags of a method that the runtime suspends: its calls are counted, and not timed.
-pub(super) const SUSPENDED: u32 = NodeFlags::COUNTED.bits() | NodeFlags::SUSPENDED.bits();
+pub(super) const SUSPENDED: u32 = NodeFlags::COUNTED.bits() | NodeFlags::RUNTIME_ASYNC.bits();
 
 /// The durations of a node's calls, except the first call.
 #[repr(C)]

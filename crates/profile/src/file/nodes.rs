@@ -17,7 +17,7 @@ impl Notes {
             is_overflow: flags.has(NodeFlags::OVERFLOW),
             is_counted: flags.has(NodeFlags::COUNTED),
             was_counted: flags.has(NodeFlags::WAS_COUNTED),
-            is_suspended: flags.has(NodeFlags::SUSPENDED),
+            is_runtime_async: flags.has(NodeFlags::RUNTIME_ASYNC),
             lost_flow: flags.has(NodeFlags::FLOW_LOST),
         }
     }
@@ -27,7 +27,7 @@ impl Notes {
             | NodeFlags::OVERFLOW.when(self.is_overflow)
             | NodeFlags::COUNTED.when(self.is_counted)
             | NodeFlags::WAS_COUNTED.when(self.was_counted)
-            | NodeFlags::SUSPENDED.when(self.is_suspended)
+            | NodeFlags::RUNTIME_ASYNC.when(self.is_runtime_async)
             | NodeFlags::FLOW_LOST.when(self.lost_flow)
     }
 }

@@ -156,7 +156,7 @@ fn table(profile: &Profile, rows: &[Row<'_>], columns: &[Column], options: &Text
 
 /// Returns the remark on a row whose calls were only counted.
 pub(crate) fn reason_without_times(row: &Row<'_>) -> &'static str {
-    if row.is_suspended { "runtime-async: counted, not timed" } else { "counted; its time is in its callers" }
+    if row.is_runtime_async { "runtime-async: counted, not timed" } else { "counted; its time is in its callers" }
 }
 
 /// Returns the remarks behind a row's name.
