@@ -1,3 +1,4 @@
+using System;
 using System.Runtime.InteropServices;
 
 namespace Ilinst
@@ -39,23 +40,20 @@ namespace Ilinst
                 return;
             }
             Judgement* last = JudgementOf(tree, node);
-            double own;
-            if (last == null || !Own(tree, node, out own))
+            Measured now;
+            if (last == null || !Measure(tree, node, out now))
             {
                 node->Flags |= isBurst ? NodeFlags.Untimed : 0;
                 return;
             }
-            double calls = node->Leaves - last->Leaves;
-            double ownSince = own - last->Own;
+            Measured before = last->Measured;
+            last->Measured = now;
             // The first calls compile and load.
-            bool isFirst = last->Leaves == 0;
-            last->Leaves = node->Leaves;
-            last->Own = own;
-            if (isFirst)
+            if (before.Leaves == 0)
             {
                 return;
             }
-            bool isShort = ownSince < calls * Limit(tree) * (isBurst ? TimedAgainFrom : 1);
+            bool isShort = OwnTicks(before, now) < (now.Leaves - before.Leaves) * Limit(tree) * (isBurst ? TimedAgainFrom : 1);
             bool isChange = isShort != isBurst;
             // The thread may have been interrupted: so two judgements have to agree.
             if (isChange && last->IsDoubted == 0)
@@ -84,11 +82,10 @@ namespace Ilinst
         public static void BeginBurst(CallTree* tree, CallNode* node)
         {
             Judgement* last = JudgementOf(tree, node);
-            double own;
-            if (last != null && Own(tree, node, out own))
+            Measured now;
+            if (last != null && Measure(tree, node, out now))
             {
-                last->Leaves = node->Leaves;
-                last->Own = own;
+                last->Measured = now;
                 node->Flags &= ~NodeFlags.Untimed;
             }
         }
@@ -107,9 +104,8 @@ namespace Ilinst
             if (last != null)
             {
                 // The next judgements compare with the time that is left.
-                last->Leaves = node->Leaves;
                 last->IsDoubted = 0;
-                Own(tree, node, out last->Own);
+                Measure(tree, node, out last->Measured);
             }
         }
 
@@ -130,17 +126,34 @@ namespace Ilinst
                 && (((CallNode*)node->Caller)->Flags & Roots) == 0 && !MethodIds.Waits(node->MethodId);
         }
 
-        /// <summary>
-        /// Ticks that all timed calls of a path took, without callees, the compiler and probes. Half of the cost of the callees' probes
-        /// stays: it is not known precisely, and a path with timed callees that are short themselves is judged once they are counted.
-        /// </summary>
+        /// <summary>Measures all timed calls of a path, without callees and the compiler.</summary>
         /// <returns>False if it has too many callees.</returns>
-        private static bool Own(CallTree* tree, CallNode* node, out double own)
+        private static bool Measure(CallTree* tree, CallNode* node, out Measured measured)
         {
             int left = MaxCallees;
             Sum below = Below(tree, node, 0, ref left);
-            own = node->Total - below.Ticks - below.Probes / 2 - Arena.Header->CostInside * node->Leaves;
+            measured = new Measured();
+            measured.Leaves = node->Leaves;
+            measured.Ticks = node->Total - below.Ticks;
+            measured.Outside = below.Outside;
+            measured.Inside = below.Inside;
             return left >= 0;
+        }
+
+        /// <summary>
+        /// The ticks of a path's own calls between two moments, without probes. The cost of a probe becomes known better during the run:
+        /// so only the probes in between are subtracted, and not the difference of two sums with different costs. Half of the cost of
+        /// the callees' probes stays: it is not known precisely, and a path with timed callees that are short themselves is judged once
+        /// they are counted.
+        /// </summary>
+        private static double OwnTicks(Measured before, Measured now)
+        {
+            Header* header = Arena.Header;
+            // A callee that is timed again has fewer timed calls than before.
+            double outside = Math.Max(now.Outside - before.Outside, 0);
+            double inside = Math.Max(now.Inside - before.Inside, 0);
+            return now.Ticks - before.Ticks - header->CostInside * (now.Leaves - before.Leaves)
+                - (header->CostOutside * outside + header->CostInside * inside) / 2;
         }
 
         /// <summary>The ticks below a path, however many callees it has.</summary>
@@ -157,7 +170,6 @@ namespace Ilinst
         /// </summary>
         private static Sum Below(CallTree* tree, CallNode* node, int depth, ref int left)
         {
-            Header* header = Arena.Header;
             Sum sum = new Sum();
             sum.Ticks = JitTime.Below(tree, node);
             CallNode* first = (CallNode*)node->Callees;
@@ -170,14 +182,15 @@ namespace Ilinst
                 if ((callee->Flags & NodeFlags.Counted) == 0)
                 {
                     sum.Ticks += callee->Total - callee->Detached;
-                    sum.Probes += header->CostOutside * callee->Leaves;
+                    sum.Outside += callee->Leaves;
                     continue;
                 }
                 Sum below = depth < MaxCallees ? Below(tree, callee, depth + 1, ref left) : new Sum();
                 Judgement* last = JudgementOf(tree, callee);
                 long timed = last == null ? 0 : last->Timed;
                 sum.Ticks += below.Ticks + (last == null ? 0 : last->Self - last->Detached);
-                sum.Probes += below.Probes + header->CostOutside * callee->Leaves + header->CostInside * (callee->Leaves - timed);
+                sum.Outside += below.Outside + callee->Leaves;
+                sum.Inside += below.Inside + callee->Leaves - timed;
             }
             return sum;
         }
@@ -198,18 +211,29 @@ namespace Ilinst
             return found;
         }
 
+        /// <summary>The ticks below a path, and the number of probes in them: those outside of the callees' ticks, and those inside.</summary>
         private struct Sum
         {
             public long Ticks;
-            public double Probes;
+            public long Outside;
+            public long Inside;
+        }
+
+        /// <summary>The timed calls of a path, and the ticks of their own, with their probes and with some of the callees'.</summary>
+        [StructLayout(LayoutKind.Sequential)]
+        private struct Measured
+        {
+            public long Leaves;
+            public long Ticks;
+            public long Outside;
+            public long Inside;
         }
 
         /// <summary>A path at its last judgement.</summary>
         [StructLayout(LayoutKind.Sequential)]
         private struct Judgement
         {
-            public long Leaves;
-            public double Own;
+            public Measured Measured;
             /// <summary>The path's own ticks when it began to be counted.</summary>
             public long Self;
             /// <summary>The number of its timed calls then.</summary>
