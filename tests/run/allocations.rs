@@ -115,6 +115,32 @@ fn bytes_are_what_the_program_notes() {
     }
 }
 
+/// The bytes of all other methods are their callers'.
+#[test]
+#[ignore = "needs .NET and Mono"]
+fn a_rule_counts_the_bytes_of_its_methods() {
+    let Some((program, _)) = programs("rule") else { return };
+    let config = program.with_file_name("ilinst.toml");
+    let rules = "[[rule]]\nallocations = true\ninclude = ['Program::Main', 'Program::Arrays', 'Program::Depth']\n\n\
+                 [[rule]]\nallocations = false\ninclude = ['Program::Depth']\n";
+    fs::write(&config, rules).expect("it can be written");
+    let woven = woven(&program, "rules", &["--config", config.to_str().expect("the path is text")]);
+    for runtime in Runtime::all() {
+        println!("on {}", runtime.name);
+        let work = scratch("allocations-work-rule");
+        let notes = notes(&runtime, &woven, &work, &[("ILINST_MODE", "exact")]);
+        let profile = profile_in(&work);
+        let rows = profile.rows(SortBy::Bytes);
+        assert_eq!(own(row(&rows, "Arrays")), notes["Arrays"]);
+        let others: u64 = rows.iter().map(own).sum::<u64>() - own(row(&rows, "Arrays")) - own(row(&rows, "Main"));
+        assert_eq!(others, 0);
+        // Measured and OnThread, which also run elsewhere, are not among these.
+        let of_main: u64 = ["Boxes", "Strings", "Closures", "Depth", "Many"].map(|method| notes[method]).iter().sum();
+        assert!(own(row(&rows, "Main")) > of_main, "{}, {of_main}", own(row(&rows, "Main")));
+        assert!(rows.iter().all(|row| row.calls > 0 && row.raw_name.is_some()), "each method has its name");
+    }
+}
+
 /// The bytes of Arrays that are not below OnThread.
 fn arrays_elsewhere(profile: &Profile) -> u64 {
     let names: Vec<Option<String>> = profile.functions.iter().map(profile::model::Function::raw_name).collect();

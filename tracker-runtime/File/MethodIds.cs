@@ -8,6 +8,10 @@ namespace Ilinst
         /// <summary>The bits of a call site's id, where the call waits for something.</summary>
         private const long WaitingSite = 3 << 22;
         private const int RowBits = 24;
+        /// <summary>The bit of a call site's id.</summary>
+        private const int CallSite = 1 << 23;
+        /// <summary>The bit of a method whose allocated bytes are its caller's. Only the reader uses it.</summary>
+        private const int BytesOfCaller = 1 << 22;
 
         private readonly Dictionary<long, bool> known = new Dictionary<long, bool>();
         /// <summary>By a chunk's address: up to where it was looked through.</summary>
@@ -23,7 +27,8 @@ namespace Ilinst
         /// <summary>The method's row when its module was instrumented; for a call site, the callee's with a bit above it.</summary>
         public static int Row(long methodId)
         {
-            return (int)methodId & ((1 << RowBits) - 1);
+            int row = (int)methodId & ((1 << RowBits) - 1);
+            return (row & CallSite) != 0 ? row : row & ~BytesOfCaller;
         }
 
         /// <summary>Whether it is the id of a call that waits for something.</summary>

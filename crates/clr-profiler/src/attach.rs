@@ -164,7 +164,7 @@ impl Session {
         settings::check_version()?;
         let rules = Rules::new(settings::options()?, settings::all_assemblies());
         session::leave_out_cpu_so_far();
-        let contents = Contents { has_values: false, has_allocations: rules.options().allocations };
+        let contents = Contents { has_values: false, has_allocations: rules.options().counts_bytes() };
         Ok(Self { runtime, rules, profile: session::create_profile(may, &session::name_of(runtime), contents)?.0 })
     }
 
@@ -273,7 +273,7 @@ impl Session {
     /// other modules stay loaded for the life of the process.
     fn weave_loaded(&mut self) -> Result<Woven, String> {
         let Self { runtime, rules, .. } = self;
-        let take_bytes = rules.options().allocations;
+        let take_bytes = rules.options().counts_bytes();
         let [enter, leave, handle] = if take_bytes {
             [tree::enter_with_bytes as *const (), tree::leave_with_bytes as *const (), tree::handle_with_bytes as *const ()]
         } else {
@@ -332,7 +332,7 @@ impl Session {
     /// that the runtime did not recompile.
     fn record(&self, own: OnOwnThread, methods: &[Method], skipped: &BTreeSet<String>) -> Result<String, String> {
         const PERIOD: Duration = Duration::from_millis(50);
-        tree::count_allocations(self.rules.options().allocations);
+        tree::count_allocations(self.rules.options().counts_bytes());
         tree::start_session(own);
         IS_ON.store(true, Relaxed);
         let refused = |what, error| format!("the runtime does not {what}: {error}");

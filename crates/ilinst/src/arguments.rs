@@ -113,6 +113,8 @@ pub(crate) struct RuleArgs {
     pub(crate) hooks: HookArgs,
     #[arg(long)]
     pub(crate) capture: Option<Captured>,
+    #[arg(long, num_args = 0..=1)]
+    pub(crate) allocations: Option<bool>,
     /// The line where it begins.
     #[arg(skip)]
     pub(crate) line: usize,
@@ -205,6 +207,7 @@ rule_settings! {
     ALL = all;
     MIN_IL = min_il;
     CAPTURE = capture;
+    ALLOCATIONS = allocations;
     ENTER = hooks.enter;
     LEAVE = hooks.leave;
     HANDLE = hooks.handle;
@@ -227,9 +230,9 @@ impl RuleArgs {
     /// # Errors
     /// If it has no such hooks.
     pub(crate) fn resolve(&self, known: &mut Vec<HookAssembly>) -> anyhow::Result<Rule> {
-        let Self { include, exclude, weave, all, min_il, hooks, capture, .. } = self.clone();
+        let Self { include, exclude, weave, all, min_il, hooks, capture, allocations, .. } = self.clone();
         let (leave, hooks) = (hooks.mode(), hooks.resolve(known)?);
-        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks, capture })
+        Ok(Rule { include, exclude, weave, all, min_il, leave, hooks, capture, allocations })
     }
 }
 

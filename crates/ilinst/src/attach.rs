@@ -134,7 +134,9 @@ impl Opts {
             return Err(Failure::usage(text).into());
         }
         // A project's file may be for other commands too. Samples have no bytes.
-        options.allocations &= sampling.is_none();
+        if sampling.is_some() {
+            options.count_no_bytes();
+        }
         let (profiles, status) = (Profiles::prepare(self.reporting.keep())?, Temporary::folder()?);
         let mut said = vec![
             (live::OPTIONS, options.to_string()),

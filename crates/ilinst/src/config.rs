@@ -43,7 +43,8 @@ An ilinst.toml:
   [[rule]]                             # the last rule that names a method
                                        # decides
   include = ['Shop.Legacy.*']
-  weave = false                        # also: leave, min-il, all, capture";
+  weave = false                        # also: leave, min-il, all, capture,
+                                       # allocations";
 
 impl Opts {
     pub(crate) fn run(self) -> anyhow::Result<u8> {

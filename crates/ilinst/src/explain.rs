@@ -144,7 +144,9 @@ fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
                 .map(|(place, hook)| say(place.option(), json!(hook.full_name()), options.hooks));
             let (captured, by) = options.capture;
             let capture = captured.calls.then(|| say("capture", json!(captured.to_string()), by));
-            included.into_iter().chain([worth(), leave]).chain(hooks).chain(capture).collect()
+            let (has_bytes, by) = options.allocations;
+            let allocations = weaving.options.weave.counts_bytes().then(|| say("allocations", json!(has_bytes), by));
+            included.into_iter().chain([worth(), leave]).chain(hooks).chain(capture).chain(allocations).collect()
         }
         Err(Reason::Short { .. }) => vec![worth()],
         Err(Reason::Accessor | Reason::Generated) => vec![say("all", json!(false), options.body_filter.1)],

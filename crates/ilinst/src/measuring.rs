@@ -59,7 +59,7 @@ impl MeasuringArgs {
             }
             (options.lines, options.lines_only) = (false, true);
         }
-        let word = self.mode.filter(|mode| options.allocations && matches!(mode, Mode::Sampled | Mode::Count | Mode::None));
+        let word = self.mode.filter(|mode| options.counts_bytes() && matches!(mode, Mode::Sampled | Mode::Count | Mode::None));
         match word.and_then(|mode| mode.to_possible_value()) {
             Some(word) => Err(Failure::usage(format_args!(
                 "--allocations needs --mode exact (the default) or trace: --mode {} does not see each call begin and end",

@@ -59,7 +59,7 @@ impl WeaveArgs {
         let mut file = ConfigFile::find(&self.selection.config, inputs)?;
         let mut args = self.clone();
         if let Some(file) = &mut file {
-            give_way(file, &self.selection);
+            give_way(file, self);
             if !self.selection.hooks.leave.is_empty() {
                 args.selection.hooks.leave.append(&mut file.args.selection.hooks.leave);
             }
@@ -94,7 +94,7 @@ impl WeaveArgs {
             let text = "--capture needs the tracker's probes, which hooks replace: leave out --capture, or the hooks";
             return Err(Failure::usage(text).into());
         }
-        if weave.allocations && (weave.lines_only || weave.hooks.methods().next().is_some()) {
+        if weave.counts_bytes() && (weave.lines_only || weave.hooks.methods().next().is_some()) {
             let text = "--allocations needs the tracker's probes: leave out --allocations, or --lines-only and the hooks";
             return Err(Failure::usage(text).into());
         }
@@ -106,7 +106,8 @@ impl WeaveArgs {
 }
 
 /// Takes options out of the file, and out of its rules, that the command line decides.
-fn give_way(file: &mut ConfigFile, given: &SelectionArgs) {
+fn give_way(file: &mut ConfigFile, given: &WeaveArgs) {
+    let WeaveArgs { selection: given, allocations, .. } = given;
     // Both say which bodies are long enough.
     if given.all.is_some() || given.min_il.is_some() {
         file.args.selection.all = None;
@@ -122,5 +123,8 @@ fn give_way(file: &mut ConfigFile, given: &SelectionArgs) {
     }
     if given.capture.is_some() {
         file.rules.iter_mut().for_each(|rule| rule.capture = None);
+    }
+    if allocations.is_some() {
+        file.rules.iter_mut().for_each(|rule| rule.allocations = None);
     }
 }

@@ -108,7 +108,7 @@ impl<'a> Symbols<'a> {
             return None;
         }
         let Some(Woven { ids, names }) = &self.woven else { return self.of_token(Token(id.token())) };
-        let found = ids.get(&id).and_then(|token| self.of_token(*token));
+        let found = ids.get(&id.with_own_bytes(true)).and_then(|token| self.of_token(*token));
         let is_its_name = |symbol: &Symbol| names.is_name_of(id, &symbol.raw.0, &symbol.raw.1);
         found.filter(is_its_name).or_else(|| names.name(id).map(|(class, name)| Symbol::from_names(class, name)))
     }
@@ -121,7 +121,7 @@ impl<'a> Symbols<'a> {
     /// Returns the row of a method of this module; `None` if it has no probes, or is of another module.
     pub fn row_of(&self, id: MethodId) -> Option<Rid<MethodDef>> {
         let token = match &self.woven {
-            Some(Woven { ids, .. }) => *ids.get(&id)?,
+            Some(Woven { ids, .. }) => *ids.get(&id.with_own_bytes(true))?,
             None => Token(id.token()),
         };
         token.rid_in().filter(|_| id.module_key() == self.key)

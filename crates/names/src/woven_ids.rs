@@ -11,7 +11,8 @@ use ecma335::{
 
 use crate::{compiler_generated::CompilerGenerated, mark::first_embedded, method_id::MethodId};
 
-/// The meaning of each id under a module's key: the method of the source code, or the target of a call site, by token.
+/// The meaning of each id under a module's key: the method of the source code, or the target of a call site, by token. Ids are those
+/// of methods with bytes of their own.
 pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) -> HashMap<MethodId, Token> {
     let (generated, budget) = (CompilerGenerated::find(image, metadata), Budget::for_file(image.bytes().len()));
     let own = first_embedded(metadata).map_or(u32::MAX, Rid::get);
@@ -32,7 +33,7 @@ pub fn woven_ids(image: &Image<'_>, metadata: &Metadata<'_>, module_key: u64) ->
                 if id.is_call_site() {
                     site = Some((id, 0));
                 } else {
-                    found.insert(id, Token::new(Table::MethodDef, written.get()));
+                    found.insert(id.with_own_bytes(true), Token::new(Table::MethodDef, written.get()));
                 }
             } else if instruction.info.operand == Operand::Method
                 && let Some((id, calls)) = &mut site

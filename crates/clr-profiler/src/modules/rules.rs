@@ -85,7 +85,7 @@ impl Module {
     pub(crate) fn method(&self, token: u32) -> Option<MethodId> {
         let rid: Rid<MethodDef> = Token(token).rid_in()?;
         let recorded = self.selection.recorded_as(&self.loaded.image, &self.loaded.metadata, rid)?;
-        let id = MethodId::new(self.key, recorded.get());
+        let id = MethodId::new(self.key, recorded.get()).with_own_bytes(self.selection.has_own_bytes(rid));
         self.loaded.write_method_name(id, recorded);
         Some(id)
     }

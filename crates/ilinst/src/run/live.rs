@@ -64,7 +64,7 @@ impl Opts {
                 }
                 let by_hooks = |why| complain(format_args!("recorded by hooks, as with --hooks: {why}"));
                 reported.by_hooks.iter().for_each(by_hooks);
-                if !reported.by_hooks.is_empty() && weaving.options.weave.allocations {
+                if !reported.by_hooks.is_empty() && weaving.options.weave.counts_bytes() {
                     complain("hooks count no allocated bytes");
                 }
                 if !reported.by_hooks.is_empty()
@@ -103,7 +103,7 @@ impl Opts {
         if sampling.is_some() {
             SampleArgs::refuse_options(&weaving)?;
         }
-        if self.hooks && weaving.options.weave.allocations {
+        if self.hooks && weaving.options.weave.counts_bytes() {
             return Err(Failure::usage("--hooks counts no allocated bytes: leave it out, or add --allocations=false").into());
         }
         if self.hooks {

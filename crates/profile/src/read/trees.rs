@@ -469,12 +469,20 @@ impl Tree {
         net
     }
 
-    /// Returns the bytes of each path itself, without those of its callees.
-    fn own_bytes(&self) -> Vec<i64> {
+    /// Returns the bytes of each path itself, without those of its callees. Some methods leave their bytes to their callers.
+    fn own_bytes(&self, functions: &Functions<'_>) -> Vec<i64> {
         let mut own: Vec<i64> = self.bytes.iter().map(|bytes| bytes.total).collect();
         for (node, bytes) in self.nodes.iter().zip(&self.bytes) {
             let of_caller = node.caller.and_then(|caller| own.get_mut(caller));
             of_caller.into_iter().for_each(|own| *own = own.saturating_sub(bytes.of_caller()));
+        }
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if functions.list.get(node.function).is_none_or(|function| function.method_id.has_own_bytes()) {
+                continue;
+            }
+            let bytes = own.get_mut(index).map(std::mem::take).unwrap_or_default();
+            let of_caller = node.caller.and_then(|caller| own.get_mut(caller));
+            of_caller.into_iter().for_each(|own| *own = own.saturating_add(bytes));
         }
         own
     }
@@ -555,7 +563,7 @@ impl Tree {
             counted,
             unsure.iter().map(|ticks| *ticks as i64).collect(),
         ]);
-        values.extend(header.has_allocations.then(|| self.own_bytes()));
+        values.extend(header.has_allocations.then(|| self.own_bytes(functions)));
         let TreeHeader { threads, lost_calls, bad_tokens, cpu_ns, .. } = self.header;
         let Self { number, nodes, notes, .. } = self;
         CallTree { number, names: Vec::new(), cpu_ns, threads, lost_calls, bad_tokens, nodes, notes, values }

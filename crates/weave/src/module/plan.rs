@@ -109,6 +109,11 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Whether the bytes that a method allocates are its own, and not its caller's.
+    pub fn has_own_bytes(&self, method: Rid<MethodDef>) -> bool {
+        self.options_by_method.get(method).allocations.0
+    }
+
     /// The method under whose id calls of a method are recorded where no body is rewritten. For the steps of an iterator,
     /// that is its kickoff method. `None` if the method is skipped.
     pub fn recorded_as(&self, image: &Image<'_>, metadata: &Metadata<'_>, method: Rid<MethodDef>) -> Option<Rid<MethodDef>> {

@@ -151,7 +151,7 @@ impl<'a> BodyWeaver<'a, '_> {
         let step = self.generated.step(rid);
         let is_known = |step: &&Step| !self.is_native || step.builders.is_empty();
         let written = step.filter(is_known).and_then(|step| step.kickoff).unwrap_or(rid);
-        let id = MethodId::new(self.module_key, written.get());
+        let id = MethodId::new(self.module_key, written.get()).with_own_bytes(target.options.allocations.0);
         let (probe, own_sites) = if row.is_async() {
             (MethodProbe::RuntimeAsync, self.calls.suspending())
         } else {

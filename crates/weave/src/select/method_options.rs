@@ -17,6 +17,8 @@ pub struct MethodOptions {
     pub hooks: DecidedBy,
     /// The values captured from the method's calls.
     pub capture: (Captured, DecidedBy),
+    /// Whether the method's bytes are its own. If not, they are its caller's.
+    pub allocations: (bool, DecidedBy),
     /// The condition for the method's body to be worth a probe.
     pub body_filter: (BodyFilter, DecidedBy),
 }
@@ -38,6 +40,7 @@ impl MethodOptions {
             leave: (options.leave, DecidedBy::Option),
             hooks: DecidedBy::Option,
             capture: (options.capture, DecidedBy::Option),
+            allocations: (options.allocations || !options.counts_bytes(), DecidedBy::Option),
             body_filter: (BodyFilter::new(options.all, options.min_il), DecidedBy::Option),
         }
     }

@@ -156,7 +156,7 @@ option_rows! {
     LINES_ONLY = "lines-only", Flag, "BOOL", All, true, "IlinstLinesOnly", RECORDING;
     "As --lines, and insert no probes: calls are neither counted nor timed";
     /// `--allocations`
-    ALLOCATIONS = "allocations", Flag, "BOOL", All, true, "IlinstAllocations", RECORDING;
+    ALLOCATIONS = "allocations", Flag, "BOOL", Everywhere, true, "IlinstAllocations", RECORDING;
     "Also count the bytes that methods allocate, exactly; each call is timed, and probes take longer",
     "Bytes are counted if a module that is loaded at the first recorded call was instrumented with this option. \
      ILINST_ALLOCATIONS=0 in the program's environment switches it off, and 1 on.";

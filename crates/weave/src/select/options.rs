@@ -44,7 +44,7 @@ pub struct Options {
     pub lines: bool,
     /// Whether sequence points are counted, and methods have no probes.
     pub lines_only: bool,
-    /// Whether the tracker counts the bytes that methods allocate. Only the mark has it: bodies are the same.
+    /// Whether the bytes that methods allocate are counted. Only the mark has it, and the ids of methods that a rule leaves out.
     pub allocations: bool,
     /// The values captured from the calls of methods with the tracker's probes.
     pub capture: Captured,
@@ -80,6 +80,8 @@ pub struct Rule {
     pub hooks: Option<Hooks>,
     /// See [`Options::capture`].
     pub capture: Option<Captured>,
+    /// See [`Options::allocations`]. The bytes of other methods are their callers'.
+    pub allocations: Option<bool>,
 }
 
 /// The source of a method's option. Places count from 0.
@@ -142,6 +144,17 @@ impl Options {
         self.lines || self.lines_only
     }
 
+    /// Whether the bytes that some methods allocate are counted.
+    pub fn counts_bytes(&self) -> bool {
+        self.allocations || self.rules.iter().any(|rule| rule.allocations == Some(true))
+    }
+
+    /// No bytes are counted.
+    pub fn count_no_bytes(&mut self) {
+        self.allocations = false;
+        self.rules.iter_mut().for_each(|rule| rule.allocations = None);
+    }
+
     /// All hooks that methods may have.
     pub fn all_hooks(&self) -> impl Iterator<Item = &Hooks> {
         std::iter::once(&self.hooks).chain(self.rules.iter().filter_map(|rule| rule.hooks.as_ref()))
@@ -196,7 +209,7 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         put_patterns(f, "include", &self.include)?;
         put_patterns(f, "exclude", &self.exclude)?;
-        for (word, answer) in [("weave", self.weave), ("all", self.all)] {
+        for (word, answer) in [("weave", self.weave), ("all", self.all), ("allocations", self.allocations)] {
             answer.map_or(Ok(()), |answer| write!(f, " --{}{word}", if answer { "" } else { "no-" }))?;
         }
         self.min_il.map_or(Ok(()), |min_il| write!(f, " --min-il={min_il}"))?;
@@ -265,7 +278,7 @@ struct Words {
     names: bool,
     lines: bool,
     lines_only: bool,
-    allocations: bool,
+    allocations: Option<bool>,
     capture: Option<Captured>,
     /// By place, in the order of [`HookPoint::ALL`].
     hooks: [Option<HookMethod>; 3],
@@ -310,7 +323,7 @@ impl Words {
             "names" => self.names = true,
             "lines" => self.lines = true,
             "lines-only" => self.lines_only = true,
-            "allocations" => self.allocations = true,
+            "allocations" => self.allocations = Some(is_on),
             "capture" => self.capture = Some(value.parse().map_err(|_| unknown())?),
             _ => return Err(unknown()),
         }
@@ -329,7 +342,7 @@ impl Words {
             names: self.names,
             lines: self.lines,
             lines_only: self.lines_only,
-            allocations: self.allocations,
+            allocations: self.allocations.unwrap_or(DEFAULT.allocations),
             hooks: Hooks::new(self.hooks)?,
             capture: self.capture.unwrap_or(DEFAULT.capture),
             rules,
@@ -347,6 +360,7 @@ impl Words {
             min_il: self.min_il,
             hooks: (has_hooks || self.is_tracker).then(|| Hooks::new(self.hooks)).transpose()?,
             capture: self.capture,
+            allocations: self.allocations,
         })
     }
 }
@@ -404,6 +418,7 @@ mod tests {
             "--leave=finally --min-il=24 --names --lines --lines-only --allocations",
             "--leave=finally --all --min-il=24 --calls=none",
             "--leave=finally --min-il=24 --capture=calls,args,this --rule --capture=none --rule --capture=calls,exception",
+            "--leave=finally --min-il=24 --allocations --rule --include=A --no-allocations --rule --include=B --allocations",
             "--leave=finally --min-il=0 --calls=System.Text.* --calls=re:a --keep-layout",
             "--leave=finally --exclude=A --min-il=24 --rule --include=B --include=C D --exclude=re:E --no-weave --rule --weave --no-all",
             "--leave=finally --min-il=24 --rule --all --leave=return --rule --min-il=7 --rule",

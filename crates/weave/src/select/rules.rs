@@ -85,6 +85,9 @@ impl<'o> Resolver<'o> {
             if let Some(capture) = rule.capture {
                 options.capture = (capture, source);
             }
+            if let Some(allocations) = rule.allocations {
+                options.allocations = (allocations, source);
+            }
             if let Some(min_il) = rule.min_il {
                 options.body_filter = (BodyFilter::Above(min_il), source);
             } else if let Some(all) = rule.all {
@@ -143,6 +146,21 @@ mod tests {
             "--leave=finally --include=X --include=*::C --include=A::* --rule --include=B --include=re:C$ --include=A --all";
         let options = resolved(words, "A::C").unwrap();
         assert_eq!((options.included, options.body_filter.1), (Some(1), DecidedBy::Rule(0, Some(1))));
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_callers_where_no_rule_counts_them() {
+        let counts = |words: &str, method: &str| resolved(words, method).unwrap().allocations;
+        let words = "--leave=finally --rule --include=A --allocations --rule --include=*::B --no-allocations";
+        assert_eq!(counts(words, "A::C"), (true, DecidedBy::Rule(0, Some(0))));
+        assert_eq!(counts(words, "A::B"), (false, DecidedBy::Rule(1, Some(0))));
+        assert_eq!(counts(words, "D::C"), (false, DecidedBy::Option));
+        // ILINST_ALLOCATIONS=1 may count bytes that no option names.
+        assert_eq!(counts("--leave=finally --rule --include=A --all", "A::C"), (true, DecidedBy::Option));
+        assert_eq!(
+            counts("--leave=finally --allocations --rule --include=*::B --no-allocations", "D::C"),
+            (true, DecidedBy::Option)
+        );
     }
 
     /// A list may be empty. It begins at the same number as the next one then.
