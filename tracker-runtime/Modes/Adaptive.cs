@@ -73,6 +73,8 @@ namespace Ilinst
                     last->Self = node->Total - TicksBelow(tree, node);
                     last->Detached = node->Detached;
                     last->Timed = node->Leaves;
+                    last->OutsideBefore = now.Outside;
+                    last->InsideBefore = now.Inside;
                 }
                 node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
             }
@@ -166,7 +168,8 @@ namespace Ilinst
         /// <summary>
         /// Adds up the time of a path's callees and of the compiler, and of the probes that timed the callees. A counted callee has the
         /// time of its own callees, and its own time from before it was counted: so the sum does not change when it is counted, or timed
-        /// again. The cost of counting stays in the caller's time: it is small against the probes that time the caller.
+        /// again. Only probes since it was counted lie in the caller's own time: earlier ones were subtracted with the callee's ticks. The
+        /// cost of counting stays in the caller's time: it is small against the probes that time the caller.
         /// </summary>
         private static Sum Below(CallTree* tree, CallNode* node, int depth, ref int left)
         {
@@ -187,10 +190,10 @@ namespace Ilinst
                 }
                 Sum below = depth < MaxCallees ? Below(tree, callee, depth + 1, ref left) : new Sum();
                 Judgement* last = JudgementOf(tree, callee);
-                long timed = last == null ? 0 : last->Timed;
-                sum.Ticks += below.Ticks + (last == null ? 0 : last->Self - last->Detached);
-                sum.Outside += below.Outside + callee->Leaves;
-                sum.Inside += below.Inside + callee->Leaves - timed;
+                Judgement then = last == null ? new Judgement() : *last;
+                sum.Ticks += below.Ticks + then.Self - then.Detached;
+                sum.Outside += below.Outside - then.OutsideBefore + callee->Leaves;
+                sum.Inside += below.Inside - then.InsideBefore + callee->Leaves - then.Timed;
             }
             return sum;
         }
@@ -240,6 +243,9 @@ namespace Ilinst
             public long Timed;
             /// <summary>The part of the path's ticks that was none of its caller's then.</summary>
             public long Detached;
+            /// <summary>The number of probes below it then, as in <see cref="Measured"/>.</summary>
+            public long OutsideBefore;
+            public long InsideBefore;
             /// <summary>Not 0 if this judgement was for a change, and the next one decides.</summary>
             public long IsDoubted;
         }
