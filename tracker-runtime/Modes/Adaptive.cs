@@ -128,7 +128,7 @@ namespace Ilinst
                 && (((CallNode*)node->Caller)->Flags & Roots) == 0 && !MethodIds.Waits(node->MethodId);
         }
 
-        /// <summary>Measures all timed calls of a path, without callees and the compiler.</summary>
+        /// <summary>Measures all timed calls of a path, without callees and the compiler, but with probes.</summary>
         /// <returns>False if it has too many callees.</returns>
         private static bool Measure(CallTree* tree, CallNode* node, out Measured measured)
         {
@@ -166,7 +166,7 @@ namespace Ilinst
         }
 
         /// <summary>
-        /// Adds up the time of a path's callees and of the compiler, and of the probes that timed the callees. A counted callee has the
+        /// Adds up the time of a path's callees and of the compiler, and the number of probes that timed the callees. A counted callee has the
         /// time of its own callees, and its own time from before it was counted: so the sum does not change when it is counted, or timed
         /// again. Only probes since it was counted lie in the caller's own time: earlier ones were subtracted with the callee's ticks. The
         /// cost of counting stays in the caller's time: it is small against the probes that time the caller.

@@ -29,7 +29,7 @@ namespace Ilinst
         private const MethodImplOptions Hot = (MethodImplOptions)512 | MethodImplOptions.NoInlining;
 
         /// <summary>Called when a method is entered.</summary>
-        /// <param name="methodId">The id of the method: the key of its module (40 bits), then its row in MethodDef (24 bits).</param>
+        /// <param name="methodId">The id of the method: the key of its module (40 bits), two flags, and its row in MethodDef (22 bits).</param>
         /// <returns>The token for <see cref="WhenLeaving"/>; zero if the call is not tracked.</returns>
         [MethodImpl(Hot)]
         public static IntPtr WhenEntering(long methodId)

@@ -286,7 +286,7 @@ impl Session {
         let (mut woven, mut skipped, mut collectible) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
         let mut is_starting = true;
         for (id, loaded) in loaded(*runtime, &mut skipped)? {
-            is_starting &= rules.is_of_framework(&loaded);
+            is_starting &= rules.is_framework(&loaded);
             let Some(id) = id else {
                 // A program may have loaded the same module several times.
                 let name = Some(loaded.path.clone()).filter(|path| !path.is_empty()).or_else(|| loaded.assembly_name());
@@ -310,7 +310,7 @@ impl Session {
                     if suspended > 0 && runtime.keeps_code_of_suspended() {
                         let methods = if suspended == 1 { "method" } else { "methods" };
                         skipped.insert(format!(
-                            "{path}: some calls of {suspended} runtime-async {methods}, as .NET 10 does not recompile each of them"
+                            "{path}: calls of {suspended} runtime-async {methods} in optimized code, which .NET 10 keeps running"
                         ));
                     }
                     bodies.iter().flat_map(|bodies| &bodies.calls).for_each(|call| module.write_call(call));

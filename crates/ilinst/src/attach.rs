@@ -87,7 +87,7 @@ const UNTIL_WOVEN: Duration = Duration::from_secs(600);
 /// How long a runtime may take to be rid of the profiler that was attached before.
 const UNTIL_RID: Duration = Duration::from_secs(15);
 /// How long a runtime may take to start.
-const UNTIL_STARTED: Duration = Duration::from_secs(15);
+const UNTIL_STARTED: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// How often it is seen whether the program is there still.
 const LOOK: Duration = Duration::from_secs(1);
@@ -246,14 +246,14 @@ impl Opts {
             if is_given_up() {
                 return Ok(false);
             }
-            let is_starting = Attached::Refused(code) == Attached::IS_STARTING;
+            let is_starting = Attached::IS_STARTING.contains(&Attached::Refused(code));
             if has_one && since.elapsed() < UNTIL_RID || is_starting && since.elapsed() < UNTIL_STARTED {
                 thread::sleep(INTERVAL);
                 continue;
             }
             let why = match (has_one, is_starting) {
                 (true, _) => ": it has a profiler already",
-                (_, true) => ": it is still starting",
+                (_, true) => ": it is still starting; attach again in a moment",
                 _ => "",
             };
             let text = format_args!(

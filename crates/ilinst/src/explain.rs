@@ -145,7 +145,9 @@ fn because(decision: &Decision, weaving: &Weaving) -> Vec<Because> {
             let (captured, by) = options.capture;
             let capture = captured.calls.then(|| say("capture", json!(captured.to_string()), by));
             let (has_bytes, by) = options.allocations;
-            let allocations = weaving.options.weave.counts_bytes().then(|| say("allocations", json!(has_bytes), by));
+            let has_tracker = weaving.options.weave.hooks_set_by(options.hooks).methods().next().is_none();
+            let counts_bytes = weaving.options.weave.counts_bytes() && has_tracker;
+            let allocations = counts_bytes.then(|| say("allocations", json!(has_bytes), by));
             included.into_iter().chain([worth(), leave]).chain(hooks).chain(capture).chain(allocations).collect()
         }
         Err(Reason::Short { .. }) => vec![worth()],

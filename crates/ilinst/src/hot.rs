@@ -69,7 +69,8 @@ fn names(profile: &Profile, are_noise: bool) -> Vec<String> {
     // A cheap method with costly callees matters.
     let took_with_callees = |row: &Row<'_>| row.total_ms + row.waiting_ms;
     let least = SHARE * rows.iter().map(took_with_callees).fold(0.0, f64::max);
-    let matters = |row: &Row<'_>| took_with_callees(row) >= least;
+    // The time of a runtime-async method may not be known.
+    let matters = |row: &Row<'_>| took_with_callees(row) >= least || row.is_runtime_async;
     let begins_path = begins_path(profile);
     let is_noise = |row: &Row<'_>| row.mostly_probe || 2 * row.counted > row.calls;
     let is_chosen = |row: &&Row<'_>| {

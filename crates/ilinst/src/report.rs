@@ -325,7 +325,7 @@ impl ShownArgs {
         let phase = self.phase.as_ref().map(|name| format!("phase {}: ", Visible(name))).unwrap_or_default();
         let text = TextOptions { columns: self.columns.clone(), bars: Terminal::is_seen(), sort: self.sort };
         if profile.functions.is_empty() {
-            complain("note: the profile has no methods: none was called, or no sample was taken");
+            complain("note: the profile is empty: no instrumented method was called, or no sample was taken");
         } else if matches!(view, View::Methods(_)) {
             say_unknown(self.sort.metric(), |metric| {
                 metric.is_of(profile) && profile.rows(self.sort).iter().any(|row| metric.value(row).is_some())

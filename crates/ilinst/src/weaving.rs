@@ -95,7 +95,8 @@ impl WeaveArgs {
             return Err(Failure::usage(text).into());
         }
         if weave.counts_bytes() && (weave.lines_only || weave.hooks.methods().next().is_some()) {
-            let text = "--allocations needs the tracker's probes: leave out --allocations, or --lines-only and the hooks";
+            let text =
+                "--allocations needs the tracker's probes: add --allocations=false, or leave out --lines-only and the hooks";
             return Err(Failure::usage(text).into());
         }
         let all_assemblies = all_assemblies.unwrap_or_default();
@@ -124,7 +125,7 @@ fn give_way(file: &mut ConfigFile, given: &WeaveArgs) {
     if given.capture.is_some() {
         file.rules.iter_mut().for_each(|rule| rule.capture = None);
     }
-    if allocations.is_some() {
+    if *allocations == Some(false) {
         file.rules.iter_mut().for_each(|rule| rule.allocations = None);
     }
 }

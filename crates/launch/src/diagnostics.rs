@@ -40,8 +40,8 @@ pub enum Attached {
 impl Attached {
     /// It has a profiler, or lets go of one (`CORPROF_E_PROFILER_ALREADY_ACTIVE`).
     pub const HAS_ONE: Self = Self::Refused(0x8013_136A);
-    /// CORPROF_E_RUNTIME_UNINITIALIZED: the runtime is still starting.
-    pub const IS_STARTING: Self = Self::Refused(0x8013_135B);
+    /// The runtime is still starting (`CORPROF_E_NOT_YET_AVAILABLE`, `CORPROF_E_RUNTIME_UNINITIALIZED`).
+    pub const IS_STARTING: [Self; 2] = [Self::Refused(0x8013_135B), Self::Refused(0x8013_1371)];
 }
 
 const MAGIC: &[u8; 14] = b"DOTNET_IPC_V1\0";

@@ -22,12 +22,15 @@ impl MethodId {
     /// The last row in MemberRef that an id has room for.
     pub const MAX_CALL_SITE: u32 = WAITS as u32 - 1;
 
+    /// The last row in MethodDef that an id has room for.
+    pub const MAX_METHOD: u32 = BYTES_OF_CALLER as u32 - 1;
+
     /// The id of a row in MethodDef, which has 22 bits.
     pub fn new(module_key: u64, row: u32) -> Self {
         Self(module_key << ROW_BITS | u64::from(row))
     }
 
-    /// The id of the same method, by whether the bytes that it allocates are its own, and not its caller's. A call site has no other.
+    /// The same id without the flag for methods whose bytes are their callers', or with it. A call site has no such flag.
     #[must_use]
     pub fn with_own_bytes(self, are_own: bool) -> Self {
         if self.is_call_site() {

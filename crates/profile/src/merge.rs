@@ -193,7 +193,7 @@ impl Part {
         self.cpu_ns = if is_first { profile.cpu_ns } else { both(self.cpu_ns, profile.cpu_ns) };
         self.modules.extend(profile.modules.iter().cloned());
         for (index, function) in profile.functions.iter().enumerate() {
-            let id = function.method_id.0;
+            let id = merged_id(function.method_id);
             if let Some(name) = &function.name {
                 least(&mut self.names, id, name);
             }
@@ -216,7 +216,9 @@ impl Part {
         let span = self.spans.entry(phase.cloned()).or_default();
         span.duration = span.duration.wrapping_add(clock.ticks(profile.duration));
         for (function, statistics) in profile.functions.iter().zip(&profile.statistics) {
-            statistics.iter().for_each(|statistics| span.add_statistics(function.method_id.0, clock.statistics(statistics)));
+            statistics
+                .iter()
+                .for_each(|statistics| span.add_statistics(merged_id(function.method_id), clock.statistics(statistics)));
         }
         for tree in &profile.trees {
             let name = tree.names.first().filter(|first| tree.names.iter().all(|other| other.name == first.name));
@@ -344,6 +346,11 @@ impl Span {
     }
 }
 
+/// Runs may differ in whether a method leaves its bytes to its callers. When a profile is read, they are given to them.
+fn merged_id(id: MethodId) -> u64 {
+    id.with_own_bytes(true).0
+}
+
 impl Tree {
     fn add(&mut self, profile: &Profile, tree: &CallTree, kinds: &[SampleType], clock: Conversion) {
         self.count(tree.threads, tree.lost_calls, tree.bad_tokens, tree.cpu_ns);
@@ -352,7 +359,7 @@ impl Tree {
         let mut mapped: Vec<u32> = Vec::with_capacity(tree.nodes.len());
         for (index, node) in tree.nodes.iter().enumerate() {
             let caller = node.caller.and_then(|caller| mapped.get(caller).copied()).unwrap_or_default();
-            let id = profile.functions.get(node.function).map_or(MethodId(0), |function| function.method_id).0;
+            let id = profile.functions.get(node.function).map_or(0, |function| merged_id(function.method_id));
             let notes = tree.notes.get(index).copied().unwrap_or_default();
             let place = self.place(caller, id, notes, kinds.len());
             let sums = self.values.iter_mut().skip(place as usize * kinds.len());

@@ -98,15 +98,16 @@ pub struct Row<'p> {
     pub total_bytes: Option<u64>,
     /// Whether more than half of the measured time in the function alone was overhead of probes.
     pub mostly_probe: bool,
-    /// Number of calls that were counted, but not timed, as they take less time than a probe. Their time is part of their callers'.
+    /// Number of calls that were counted, but not timed. Except with `is_runtime_async`, they take less time than a probe, and their
+    /// time is part of their callers'.
     pub counted: u64,
-    /// Whether calls were not timed because the runtime suspends the function (runtime-async).
+    /// Whether calls were not timed because the runtime suspends the function (runtime-async). Their time is then in no row.
     #[serde(skip)]
     pub is_runtime_async: bool,
 }
 
 impl Row<'_> {
-    /// Returns whether none of its time is known, as all of it is part of its callers' time.
+    /// Returns whether none of its time is known, as all of its calls were only counted.
     pub fn is_counted(&self) -> bool {
         self.counted > 0 && self.counted >= self.calls
     }

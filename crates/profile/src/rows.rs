@@ -53,6 +53,7 @@ impl Profile {
         let is_followed = notes.is_async && self.has(SampleType::COMPLETED);
         let has = |ticks: i64| is_followed.then(|| self.milliseconds(ticks));
         let latency_ms = has(latency).filter(|_| completed > 0).map(|latency| latency / completed as f64);
+        let has_bytes = !notes.is_runtime_async || timed > 0;
         let exception_type = self.exception_types.get(index).and_then(Option::as_deref);
         Row {
             function: index,
@@ -84,7 +85,7 @@ impl Profile {
             p99_ms: percentile(99),
             max_ms: others.map(|all| corrected(all.max)),
             waits: function.method_id.waits(),
-            is_async: notes.is_async,
+            is_async: notes.is_async || notes.is_runtime_async,
             latency_ms,
             latency_p95_ms: percentile(95).filter(|_| notes.is_async),
             steps_ms: has(steps),
@@ -95,8 +96,8 @@ impl Profile {
             exception_type: exception_type.filter(|_| at(&sums.exceptions) > 0),
             cpu_ms: self.has(SampleType::CPU).then(|| at(&sums.cpu) as f64 / 1e6).filter(|cpu| *cpu > 0.0),
             samples: self.mode.has_samples().then(|| at(&sums.samples) as u64),
-            self_bytes: sums.own_bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
-            total_bytes: sums.bytes.get(index).map(|bytes| (*bytes).max(0) as u64),
+            self_bytes: sums.own_bytes.get(index).filter(|_| has_bytes).map(|bytes| (*bytes).max(0) as u64),
+            total_bytes: sums.bytes.get(index).filter(|_| has_bytes).map(|bytes| (*bytes).max(0) as u64),
             mostly_probe: own_probes > own,
             counted: counted as u64,
             is_runtime_async: notes.is_runtime_async,

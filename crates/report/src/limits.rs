@@ -24,9 +24,10 @@ const MUCH_LATE: f64 = 3.0;
 /// The number of methods that the banner proposes to exclude.
 const PROPOSED: usize = 3;
 
-/// The runtime that goes on running the code of some runtime-async methods after they are instrumented, and the remark on it.
+/// The runtime that keeps running the optimized code of runtime-async methods after they are instrumented.
 const REUSES_CODE: &str = ".NET 10.";
-const RECOMPILES_FEW: &str = "; calls are missing where .NET 10 does not recompile the method";
+/// The remark on that.
+const RECOMPILES_FEW: &str = ", and calls may be missing, as .NET 10 keeps running their optimized code";
 
 /// As the tracker ends the runtime's name.
 const NATIVE: &str = "native AOT";
@@ -92,7 +93,8 @@ fn overhead_of_calls(profile: &Profile) -> String {
     let timed = ns(profile.probe_cost.inside + profile.probe_cost.outside);
     let ProbeCost { counting, counting_leave, .. } = profile.probe_cost;
     let counted = [counting, counting + counting_leave].map(|cost| format!("{:.0}", ns(cost)));
-    match profile.sum(SampleType::COUNTED) > 0 {
+    // The live profiler does not measure the counting of runtime-async methods.
+    match counting > 0.0 && profile.sum(SampleType::COUNTED) > 0 {
         true if counted[0] != counted[1] => {
             format!("{timed:.0} ns for a timed call, {} to {} ns for a counted one", counted[0], counted[1])
         }
@@ -251,9 +253,8 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
     if !suspended.is_empty() {
         let missing = if profile.runtime.starts_with(REUSES_CODE) { RECOMPILES_FEW } else { "" };
         limits.push(format!(
-            "calls of {} are only counted, as the runtime suspends them (runtime-async); to time them, use ilinst run --live or ilinst \
-             instrument{missing}",
-            counted(suspended.len() as u64, "method")
+            "calls of {} are counted, but not timed{missing}; ilinst run --live -- COMMAND times them",
+            counted(suspended.len() as u64, "runtime-async method")
         ));
     }
     let calls = profile.flat_by_function(SampleType::COUNTED);

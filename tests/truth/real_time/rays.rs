@@ -38,7 +38,7 @@ fn each_run_has_the_same_first_rows() {
 #[derive(Debug)]
 struct Row {
     name: String,
-    /// Whether it comes before the next row behind the first ones, whatever the true values within the report's own errors are.
+    /// Whether its least possible time is above the largest possible time of the row behind the first ones.
     is_certain: bool,
 }
 

@@ -43,11 +43,16 @@ impl Rules {
 
     /// Whether a module is skipped because it belongs to the framework.
     pub(crate) fn is_of_framework(&mut self, loaded: &Loaded) -> bool {
+        !self.all_assemblies && self.is_framework(loaded)
+    }
+
+    /// Whether a module belongs to the framework, and the user did not name it.
+    pub(crate) fn is_framework(&mut self, loaded: &Loaded) -> bool {
         let path = Path::new(&loaded.path);
         let include = &self.options.selection.include;
         let is_named =
             self.program.as_ref().is_some_and(|program| std::fs::canonicalize(path).is_ok_and(|real| real == *program));
-        !self.all_assemblies && !is_named && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
+        !is_named && framework_of(&mut self.frameworks, path).has(path, &loaded.metadata, include)
     }
 
     /// Whether methods of a module are recorded.
@@ -85,7 +90,7 @@ impl Module {
     pub(crate) fn method(&self, token: u32) -> Option<MethodId> {
         let rid: Rid<MethodDef> = Token(token).rid_in()?;
         let recorded = self.selection.recorded_as(&self.loaded.image, &self.loaded.metadata, rid)?;
-        let id = MethodId::new(self.key, recorded.get()).with_own_bytes(self.selection.has_own_bytes(rid));
+        let id = MethodId::new(self.key, recorded.get()).with_own_bytes(self.selection.has_own_bytes(recorded));
         self.loaded.write_method_name(id, recorded);
         Some(id)
     }

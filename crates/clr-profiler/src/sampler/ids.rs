@@ -113,8 +113,7 @@ impl Ids {
     }
 }
 
-/// A row has 23 bits.
-const MOST_ROWS: u32 = (1 << 23) - 1;
+const MOST_ROWS: u32 = MethodId::MAX_METHOD;
 /// Keys of modules that are no files.
 pub(super) const RUNTIME: u64 = 1;
 pub(super) const DYNAMIC: u64 = 2;

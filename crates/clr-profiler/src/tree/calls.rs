@@ -48,7 +48,9 @@ pub(crate) fn enter(_: InHook<'_>, method_id: u64, called_at: usize) -> i64 {
 
 /// Records a call of a method that the runtime suspends: it is counted as a callee of the current call, and not timed.
 pub(super) fn count_suspended(tree: Own<Tree>, method_id: u64) {
-    let node = nodes::callee_with_path(tree, tree.current.get(), method_id);
+    let caller = tree.current.get();
+    let node = nodes::callee_with_path(tree, caller, method_id);
+    node.iter().for_each(|node| caller.callees.set(Some(*node)));
     match node.or_else(|| overflow::node_of(tree, method_id)) {
         None => add(&tree.lost_calls, 1),
         Some(node) => {

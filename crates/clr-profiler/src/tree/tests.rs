@@ -91,6 +91,25 @@ fn hooks_allocate_nothing_and_lose_no_call() {
     assert_eq!(counts(tree, &[1, 2]), (1003, 1003, 0));
 }
 
+#[test]
+fn calls_of_suspended_methods_are_counted_on_their_paths() {
+    let _alone = ALONE.lock().expect("no other test failed");
+    let tree = small_tree();
+    for _ in 0..20 {
+        calls::count_suspended(tree, 1);
+        calls::count_suspended(tree, 2);
+        enter(3, 0);
+        calls::count_suspended(tree, 1);
+        leave(3, 0);
+    }
+    assert_eq!((counts(tree, &[1]), counts(tree, &[2]), counts(tree, &[3, 1])), ((20, 0, 0), (20, 0, 0), (20, 0, 0)));
+    assert_eq!((tree.root.callee_count.get(), tree.current.get() == tree.root), (3, true));
+    nodes::set_limit(0);
+    (0..2).for_each(|_| calls::count_suspended(tree, 4));
+    let overflowed = tree.overflow_root.get().expect("there is one");
+    assert_eq!((counts_below(tree, overflowed, &[4]), tree.lost_calls.get()), ((2, 0, 0), 0));
+}
+
 /// This thread's tree, which is in no file and has room for a few nodes.
 fn small_tree() -> Own<Tree> {
     set_limits(100, histogram_shift());

@@ -1,7 +1,8 @@
 //! Methods whose calls are only counted in some runs. Their time is part of their callers' time there, so it is in all runs that
-//! are compared: otherwise the same program would seem to have moved time from one method to another.
+//! are compared: otherwise the same program would seem to have moved time from one method to another. The time of runtime-async
+//! methods that are only counted is no caller's.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use crate::model::{Profile, SampleType};
 
@@ -9,8 +10,12 @@ use crate::model::{Profile, SampleType};
 pub(super) fn counted_methods(profiles: &[&Profile], method_of: &[Vec<usize>], methods: usize) -> Vec<Vec<bool>> {
     let mut is_counted = vec![false; methods];
     for (profile, method_of) in profiles.iter().zip(method_of) {
-        for (counted, method) in profile.flat_by_function(SampleType::COUNTED).iter().zip(method_of) {
-            if let Some(is_counted) = is_counted.get_mut(*method).filter(|_| *counted > 0) {
+        let nodes = profile.trees.iter().flat_map(|tree| tree.nodes.iter().zip(&tree.notes));
+        let suspended: HashSet<usize> =
+            nodes.filter(|(_, notes)| notes.is_runtime_async).map(|(node, _)| node.function).collect();
+        for (function, (counted, method)) in profile.flat_by_function(SampleType::COUNTED).iter().zip(method_of).enumerate() {
+            let is_callers = *counted > 0 && !suspended.contains(&function);
+            if let Some(is_counted) = is_counted.get_mut(*method).filter(|_| is_callers) {
                 *is_counted = true;
             }
         }

@@ -469,7 +469,8 @@ impl Tree {
         net
     }
 
-    /// Returns the bytes of each path itself, without those of its callees. Some methods leave their bytes to their callers.
+    /// Returns the bytes of each path itself, without those of its callees. Some methods leave their bytes to their callers; a path
+    /// without a caller keeps them.
     fn own_bytes(&self, functions: &Functions<'_>) -> Vec<i64> {
         let mut own: Vec<i64> = self.bytes.iter().map(|bytes| bytes.total).collect();
         for (node, bytes) in self.nodes.iter().zip(&self.bytes) {
@@ -480,9 +481,9 @@ impl Tree {
             if functions.list.get(node.function).is_none_or(|function| function.method_id.has_own_bytes()) {
                 continue;
             }
+            let Some(caller) = node.caller.filter(|caller| *caller < index) else { continue };
             let bytes = own.get_mut(index).map(std::mem::take).unwrap_or_default();
-            let of_caller = node.caller.and_then(|caller| own.get_mut(caller));
-            of_caller.into_iter().for_each(|own| *own = own.saturating_add(bytes));
+            own.get_mut(caller).into_iter().for_each(|own| *own = own.saturating_add(bytes));
         }
         own
     }

@@ -191,7 +191,8 @@ impl Builder {
             }
             "method" => {
                 let (row, name): (u64, &str) = (line.words[1].parse().expect("a row"), line.words[2]);
-                let bits = if line.has("waits") { 3 << 22 } else { u64::from(line.has("site")) << 23 };
+                let of_caller = u64::from(line.has("bytes-of-caller")) << 22;
+                let bits = if line.has("waits") { 3 << 22 } else { of_caller | u64::from(line.has("site")) << 23 };
                 let (type_name, method) = name.split_once("::").expect("Type::Method");
                 self.methods.insert(method.to_owned(), KEY << 24 | bits | row);
                 if !line.has("unnamed") {
@@ -356,6 +357,7 @@ impl Builder {
             ("async", 8),
             ("counted", 16),
             ("was-counted", 16384),
+            ("runtime-async", 1_048_576),
             ("flow-lost", 32),
             ("frame", 2),
             ("layer", 64),

@@ -6,8 +6,9 @@ use ecma335::{
     Image, Metadata, MethodBody, Rid, Rva, Table, Token,
     schema::{CustomAttribute, MethodDef, TypeDef},
 };
-use ilrewrite::Shape;
+use ilrewrite::{RewriteError, Shape};
 use names::CompilerGenerated;
+use names::MethodId;
 
 use crate::{
     output::{lines_type::LinesType, pdb},
@@ -78,8 +79,10 @@ impl Plan {
     ) -> Result<Self, ecma335::Error> {
         let is_reference = is_reference_assembly(metadata);
         let mut methods: Vec<Result<(), Reason>> = Vec::with_capacity(metadata.tables.count(Table::MethodDef) as usize);
-        for (_, row) in metadata.tables.rows::<MethodDef>() {
-            methods.push(if row.rva == 0 || row.is_internal_call() {
+        for (rid, row) in metadata.tables.rows::<MethodDef>() {
+            methods.push(if rid.get() > MethodId::MAX_METHOD {
+                Err(Reason::Body(RewriteError::BadBody("ids of methods have 22 bits for the row".to_owned())))
+            } else if row.rva == 0 || row.is_internal_call() {
                 Err(Reason::NoBody)
             } else if !row.has_il_body() {
                 Err(if row.is_native() || row.is_unmanaged() { Reason::NativeCode } else { Reason::NoBody })

@@ -151,7 +151,8 @@ impl<'a> BodyWeaver<'a, '_> {
         let step = self.generated.step(rid);
         let is_known = |step: &&Step| !self.is_native || step.builders.is_empty();
         let written = step.filter(is_known).and_then(|step| step.kickoff).unwrap_or(rid);
-        let id = MethodId::new(self.module_key, written.get()).with_own_bytes(target.options.allocations.0);
+        let has_own_bytes = self.options_by_method.get(written).allocations.0;
+        let id = MethodId::new(self.module_key, written.get()).with_own_bytes(has_own_bytes);
         let (probe, own_sites) = if row.is_async() {
             (MethodProbe::RuntimeAsync, self.calls.suspending())
         } else {
