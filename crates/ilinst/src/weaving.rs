@@ -96,7 +96,7 @@ impl WeaveArgs {
         }
         if weave.counts_bytes() && (weave.lines_only || weave.hooks.methods().next().is_some()) {
             let text =
-                "--allocations needs the tracker's probes: add --allocations=false, or leave out --lines-only and the hooks";
+                "--allocations needs the tracker's probes: leave out --allocations (or its rules), or --lines-only and the hooks";
             return Err(Failure::usage(text).into());
         }
         let all_assemblies = all_assemblies.unwrap_or_default();

@@ -146,7 +146,8 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
         };
         thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     };
-    run_with(thread::available_parallelism().map_or(1, std::num::NonZero::get), &beside);
+    // Tests often wait for programs: with one more than there are processors, none of these is idle meanwhile.
+    run_with(thread::available_parallelism().map_or(1, std::num::NonZero::get) + 1, &beside);
     run_with(1, &alone);
     Ok(())
 }
