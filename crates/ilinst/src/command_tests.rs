@@ -171,7 +171,16 @@ fn the_command_line_and_the_file_have_the_options_of_the_table() {
     assert_eq!(flags, weaving.settings.iter().map(|setting| setting.name).collect());
     let rule = RuleArgs::augment_args(Command::new("rule"));
     assert_eq!(option_names(&rule), rows(OptionRow::may_stand_in_rule));
-    let words = ["weave", "--include=A", "--exclude=A", "--weave=false", "--all=true", "--capture=args", "--leave=return"];
+    let words = [
+        "weave",
+        "--include=A",
+        "--exclude=A",
+        "--weave=false",
+        "--all=true",
+        "--allocations=true",
+        "--capture=args",
+        "--leave=return",
+    ];
     let matches = rule.clone().get_matches_from(words);
     let mut rule = RuleArgs::from_arg_matches(&matches).expect("a rule");
     rule.min_il = Some(3);
