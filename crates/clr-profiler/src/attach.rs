@@ -307,7 +307,7 @@ impl Session {
             match bodies {
                 Ok(bodies) => {
                     let suspended = module.suspended();
-                    if suspended > 0 && runtime.keeps_code_of_suspended() {
+                    if suspended > 0 && runtime.calls_original() {
                         let methods = if suspended == 1 { "method" } else { "methods" };
                         skipped.insert(format!(
                             "{path}: calls of {suspended} runtime-async {methods} in optimized code, which .NET 10 keeps running"

@@ -2,7 +2,7 @@
 //! type states the meaning of a value. A *flat* value is the path's own, without its callees; a *cumulative* value includes them.
 //! Reports call these self and total.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use names::MethodId;
 pub use profile_format::{ClockKind as Clock, RecordingMode as Mode};
@@ -396,6 +396,12 @@ impl Notes {
 }
 
 impl Profile {
+    /// Returns the functions whose calls were only counted because the runtime suspends them (runtime-async), by index.
+    pub fn runtime_async_functions(&self) -> BTreeSet<usize> {
+        let nodes = self.trees.iter().flat_map(|tree| tree.nodes.iter().zip(&tree.notes));
+        nodes.filter(|(_, notes)| notes.is_runtime_async).map(|(node, _)| node.function).collect()
+    }
+
     /// Returns whether a time, in ticks since the first probe, is within the covered parts of the run.
     pub fn has_moment(&self, ticks: i64) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|(from, to)| ticks >= *from && to.is_none_or(|to| ticks < to))

@@ -1,10 +1,10 @@
 //! The limits of a profile's numbers.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use names::Visible;
 use profile::{
-    CallTree, End, Profile, SampleType,
+    End, Profile, SampleType,
     aggregate::percent,
     counted,
     model::{Clock, Mode, ProbeCost, SampleLosses},
@@ -249,7 +249,7 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
             profile.max_nodes
         ));
     }
-    let suspended: HashSet<usize> = profile.trees.iter().flat_map(suspended_functions).collect();
+    let suspended = profile.runtime_async_functions();
     if !suspended.is_empty() {
         let missing = if profile.runtime.starts_with(REUSES_CODE) { RECOMPILES_FEW } else { "" };
         limits.push(format!(
@@ -279,9 +279,4 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
             .push(format!("nothing was recorded for {:.1} ms, while recording was paused", profile.milliseconds(profile.paused)));
     }
     limits
-}
-
-/// The functions of a tree's nodes whose calls were only counted because the runtime suspends them.
-fn suspended_functions(tree: &CallTree) -> impl Iterator<Item = usize> {
-    tree.nodes.iter().zip(&tree.notes).filter(|(_, notes)| notes.is_runtime_async).map(|(node, _)| node.function)
 }

@@ -235,14 +235,10 @@ impl Runtime {
         self.version().is_some_and(|[major, ..]| major >= 10)
     }
 
-    /// Whether a compilation for awaits calls the original method; in .NET 11 it has the method's code.
+    /// Whether a compilation for awaits calls the original method; in .NET 11 it has the method's code. A runtime that calls it keeps
+    /// running the optimized code of runtime-async methods after a request to recompile them.
     pub(crate) fn calls_original(self) -> bool {
         self.version().is_some_and(|[major, ..]| major == 10)
-    }
-
-    /// Whether the runtime goes on running the optimized code of runtime-async methods after a request to recompile them.
-    pub(crate) fn keeps_code_of_suspended(self) -> bool {
-        self.calls_original()
     }
 
     /// Requests that methods, and methods that inlined them, are recompiled at their next call.

@@ -2,7 +2,7 @@
 //! are compared: otherwise the same program would seem to have moved time from one method to another. The time of runtime-async
 //! methods that are only counted is no caller's.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::borrow::Cow;
 
 use crate::model::{Profile, SampleType};
 
@@ -10,9 +10,7 @@ use crate::model::{Profile, SampleType};
 pub(super) fn counted_methods(profiles: &[&Profile], method_of: &[Vec<usize>], methods: usize) -> Vec<Vec<bool>> {
     let mut is_counted = vec![false; methods];
     for (profile, method_of) in profiles.iter().zip(method_of) {
-        let nodes = profile.trees.iter().flat_map(|tree| tree.nodes.iter().zip(&tree.notes));
-        let suspended: HashSet<usize> =
-            nodes.filter(|(_, notes)| notes.is_runtime_async).map(|(node, _)| node.function).collect();
+        let suspended = profile.runtime_async_functions();
         for (function, (counted, method)) in profile.flat_by_function(SampleType::COUNTED).iter().zip(method_of).enumerate() {
             let is_callers = *counted > 0 && !suspended.contains(&function);
             if let Some(is_counted) = is_counted.get_mut(*method).filter(|_| is_callers) {
