@@ -279,8 +279,8 @@ fn a_runtime_that_does_not_count_bytes_is_reported() {
 }
 
 /// The exit code of `compare` with a gate, of two profiles whose method `Load` allocated these bytes (none: not counted).
-fn gate(base: Option<u64>, new: Option<u64>, condition: &str) -> (String, String, Option<i32>) {
-    let folder = scratch("allocations-gate");
+fn gate(test: &str, base: Option<u64>, new: Option<u64>, condition: &str) -> (String, String, Option<i32>) {
+    let folder = scratch(&format!("allocations-{test}"));
     for (name, bytes) in [("base", base), ("new", new)] {
         let text = format!(
             "profile end=100000 flags={}\nmethod 1 T::Main\nmethod 2 T::Load\ntree\n Main total=90000 bytes={}\n  Load total=50000 \
@@ -308,17 +308,17 @@ fn a_gate_sees_each_byte() {
         (Some(1_000_000), Some(1_020_000), "total-bytes > +1MiB", 0),
         (Some(1_000_000), Some(900_000), "bytes < -5%", 1),
     ] {
-        let (output, errors, found) = gate(base, new, condition);
+        let (output, errors, found) = gate("gate", base, new, condition);
         assert_eq!(found, Some(code), "{condition}: {output}{errors}");
         assert!(output.contains("bytes: "), "{output}");
     }
-    let (_, errors, _) = gate(Some(1_000_000), Some(1_020_000), "bytes > +1%");
+    let (_, errors, _) = gate("gate", Some(1_000_000), Some(1_020_000), "bytes > +1%");
     assert!(errors.contains("T.Load: bytes 1000000 -> 1020000 B, +2.0 %"), "{errors}");
 }
 
 #[test]
 fn runs_without_bytes_are_unknown_to_a_gate() {
-    let (output, errors, code) = gate(None, None, "bytes > +1%");
+    let (output, errors, code) = gate("gate-unknown", None, None, "bytes > +1%");
     assert!(errors.contains("no method has 'bytes': --allocations counts"), "{errors}");
     assert!(code != Some(1) && !output.contains("bytes: "), "{output}{errors}");
 }

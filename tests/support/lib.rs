@@ -110,9 +110,23 @@ pub fn copy(from: &Path, to: &Path) {
 /// An empty folder for one test.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = root().join("target/tests").join(name);
+    claim(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder can be made");
     folder.canonicalize().expect("it is there")
+}
+
+/// Notes which test uses a folder. A second test of the same run fails, also if the first one is over: another day they may run at
+/// the same time. `ILINST_TEST` has the number of the run and the test's name.
+fn claim(folder: &str) {
+    let Ok(test) = env::var("ILINST_TEST") else { return };
+    let owners = root().join("target/tests/owners");
+    fs::create_dir_all(&owners).expect("a folder can be made");
+    let file = owners.join(folder.replace('/', " "));
+    let owner = fs::read_to_string(&file).unwrap_or_default();
+    let run = |test: &str| test.split(' ').next().map(str::to_owned);
+    assert!(owner == test || run(&owner) != run(&test), "two tests use the folder {folder}: {owner}, {test}");
+    fs::write(file, test).expect("it can be written");
 }
 
 /// Makes another user the owner of a file or folder. If only root can do so, the test fails, or goes without if

@@ -209,6 +209,7 @@ impl Test {
         // With more than one thread, the test's output begins on a line of its own.
         command.args([&self.name, "--exact", "--nocapture", "--test-threads=2"]).current_dir(&suite.folder);
         command.env("ILINST_BIN", &built.tool).env("ILINST_XTASK", std::env::current_exe()?);
+        command.env("ILINST_TEST", format!("{} {} {}", std::process::id(), suite.name, self.name));
         if let Some(Runtimes { toolchain, corpus, exe, library }) = runtimes {
             toolchain.export(&mut command).env("ILINST_CORPUS", corpus).arg("--include-ignored");
             command.envs(packages.iter().map(|packages| ("ILINST_PACKED", packages)));
