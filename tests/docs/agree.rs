@@ -77,7 +77,7 @@ fn the_manual_has_each_command_and_option() {
 #[ignore = "needs groff"]
 fn the_manual_shows_examples_as_help_does() {
     let Some(groff) = require("ILINST_GROFF") else { return };
-    let folder = scratch("docs-examples");
+    let folder = scratch("docs-shown");
     printed(&["man", &folder.to_string_lossy()]);
     let mut compared = 0;
     for page in fs::read_dir(&folder).expect("it is there").flatten() {

@@ -140,8 +140,8 @@ fn what_the_tracker_cannot_be_in_is_refused() {
     let tracker = root().join("tracker-runtime/bin/Ilinst.Tracker.dll");
     let woven = folder.join("hello.exe");
     instrument(&[&sample("hello").join("hello.exe"), &"-o", &woven, &"--embed", &"-q"]);
-    refused(&tracker, "it is the tracker itself");
-    refused(&woven, "it is instrumented already");
+    refused("not-written", &tracker, "it is the tracker itself");
+    refused("not-written", &woven, "it is instrumented already");
 }
 
 /// A module has no references of its own, and what the tracker refers to would refer to itself.
@@ -168,15 +168,15 @@ fn what_there_is_no_place_in_is_refused() {
     .expect("written");
     let compiled = said(&Command::new(mcs).args(["-nologo", "-target:library"]).arg(&source).output().expect("it starts"));
     assert_eq!(compiled.2, Some(0), "{compiled:?}");
-    refused(&library, "it has more types than methods before a generic type, so --embed has no place");
+    refused("no-place", &library, "it has more types than methods before a generic type, so --embed has no place");
     instrument(&[&library, &"-o", &folder.join("woven/"), &"--all", &"-q"]);
-    refused(&module, "it is a module of an assembly of several");
-    refused(&mono.join("4.5/System.dll"), "the tracker refers to it, so --embed cannot put the tracker into it");
+    refused("no-place", &module, "it is a module of an assembly of several");
+    refused("no-place", &mono.join("4.5/System.dll"), "the tracker refers to it, so --embed cannot put the tracker into it");
 }
 
 /// Nothing is written, and why is said; without `--embed` some of these can be woven.
-fn refused(input: &Path, text: &str) {
-    let output = scratch("embed-not-written").join("out");
+fn refused(test: &str, input: &Path, text: &str) {
+    let output = scratch(&format!("embed-{test}")).join("out");
     let command = ilinst().arg("instrument").arg(input).arg("--embed").arg("-o").arg(&output).output();
     let refused = said(&command.expect("it starts"));
     assert_eq!(refused.2, Some(3), "{refused:?}");

@@ -405,7 +405,7 @@ impl Program {
 
     /// Starts it, and waits until it waits to be killed. Gives the folder that it runs in.
     fn wait(&self, runtime: &Runtime, variables: &[(&str, &str)]) -> (PathBuf, Child) {
-        let work = scratch("lifetime-wait-work");
+        let work = scratch(&format!("{}-work", self.folder.file_name().expect("it has a name").to_string_lossy()));
         let mut command = self.command(runtime, &work);
         let child = waiting(command.arg("wait").envs(variables.iter().copied()));
         (work, child)

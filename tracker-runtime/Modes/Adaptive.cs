@@ -4,9 +4,9 @@ using System.Runtime.InteropServices;
 namespace Ilinst
 {
     /// <summary>
-    /// Call paths that take less time than their probes. Reading the clock would cost more than it measures, and no correction is
-    /// precise enough to tell the two apart. Calls on such a path are only counted, and their time is part of their caller's.
-    /// A path is judged by the thread that it belongs to, when one of its calls has ended.
+    /// Call paths that take less than twice the time of their probes. The cost of probes varies between places by a quarter or more,
+    /// and no correction is precise enough to tell it from the time of such calls. They are only counted, and their time is part of
+    /// their caller's. A path is judged by the thread that it belongs to, when one of its calls has ended.
     /// </summary>
     internal static unsafe class Adaptive
     {
@@ -16,12 +16,21 @@ namespace Ilinst
         public const long CountedBetween = 0x3FFF;
         /// <summary>As <see cref="TimedBetween"/>, between two judgements.</summary>
         private const long JudgedBetween = 0x3FF;
+        /// <summary>The limit, as a multiple of the cost of a call's probes.</summary>
+        private const double LimitInProbes = 2;
         /// <summary>A path is timed again if it takes this many times the limit: the two must not alternate.</summary>
         private const double TimedAgainFrom = 2;
+        /// <summary>
+        /// The sum of judgements that changes a path. Each is the distance from the limit, in limits, between -1 and 1. So an interruption
+        /// decides nothing, and a path that takes about the limit rarely changes, however often it is judged.
+        /// </summary>
+        private const double Enough = 1.2;
+        /// <summary>The least sum for a timed path: one that was slow for long, and is short now, is counted after some judgements.</summary>
+        private const double LeastSum = -2;
         /// <summary>A path with more callees is not judged: they would all have to be added up.</summary>
         private const int MaxCallees = 256;
 
-        /// <summary>In ticks: the own time of a call below which a path is counted. 0: none is. Negative: the cost of its probes.</summary>
+        /// <summary>In ticks: the own time of a call below which a path is counted. 0: none is. Negative: <see cref="LimitInProbes"/>.</summary>
         private static double limit;
 
         public static void Start()
@@ -53,31 +62,30 @@ namespace Ilinst
             {
                 return;
             }
-            bool isShort = OwnTicks(before, now) < (now.Leaves - before.Leaves) * Limit(tree) * (isBurst ? TimedAgainFrom : 1);
-            bool isChange = isShort != isBurst;
-            // The thread may have been interrupted: so two judgements have to agree.
-            if (isChange && last->IsDoubted == 0)
+            double atLimit = (now.Leaves - before.Leaves) * Limit(tree);
+            // Probes cost nothing by the clock of some tests.
+            double inLimits = atLimit > 0 ? OwnTicks(before, now) / atLimit : double.MaxValue;
+            double change = isBurst ? inLimits / TimedAgainFrom - 1 : 1 - inLimits;
+            double sum = last->ForChange + Math.Max(-1, Math.Min(change, 1));
+            last->ForChange = Math.Max(sum, isBurst ? 0 : LeastSum);
+            if (sum < Enough)
             {
-                last->IsDoubted = 1;
+                // A burst goes on while it is for a change.
+                node->Flags |= isBurst && sum <= 0 ? NodeFlags.Untimed : 0;
                 return;
             }
-            last->IsDoubted = 0;
-            if (!isShort && isBurst)
+            last->ForChange = 0;
+            if (isBurst)
             {
                 TimeAgain(tree, node);
+                return;
             }
-            else if (isShort)
-            {
-                if (!isBurst)
-                {
-                    last->Self = node->Total - TicksBelow(tree, node);
-                    last->Detached = node->Detached;
-                    last->Timed = node->Leaves;
-                    last->OutsideBefore = now.Outside;
-                    last->InsideBefore = now.Inside;
-                }
-                node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
-            }
+            last->Self = node->Total - TicksBelow(tree, node);
+            last->Detached = node->Detached;
+            last->Timed = node->Leaves;
+            last->OutsideBefore = now.Outside;
+            last->InsideBefore = now.Inside;
+            node->Flags |= NodeFlags.Counted | NodeFlags.Untimed;
         }
 
         /// <summary>Some of the path's calls are timed from now on, until <see cref="Look"/>.</summary>
@@ -106,7 +114,7 @@ namespace Ilinst
             if (last != null)
             {
                 // The next judgements compare with the time that is left.
-                last->IsDoubted = 0;
+                last->ForChange = 0;
                 Measure(tree, node, out last->Measured);
             }
         }
@@ -114,7 +122,7 @@ namespace Ilinst
         private static double Limit(CallTree* tree)
         {
             Header* header = Arena.Header;
-            return limit >= 0 ? limit : (header->CostInside + header->CostOutside) * ThreadClock.Stretch(tree);
+            return limit >= 0 ? limit : LimitInProbes * (header->CostInside + header->CostOutside) * ThreadClock.Stretch(tree);
         }
 
         /// <summary>
@@ -246,8 +254,8 @@ namespace Ilinst
             /// <summary>The number of probes below it then, as in <see cref="Measured"/>.</summary>
             public long OutsideBefore;
             public long InsideBefore;
-            /// <summary>Not 0 if this judgement was for a change, and the next one decides.</summary>
-            public long IsDoubted;
+            /// <summary>The sum of judgements for a change, less those against it: see <see cref="Enough"/>.</summary>
+            public double ForChange;
         }
     }
 }

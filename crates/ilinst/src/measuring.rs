@@ -17,7 +17,7 @@ pub(crate) struct MeasuringArgs {
     #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample")]
     clock: Option<Clock>,
 
-    /// Time each call; by default, calls shorter than a probe are no longer timed after some thousand calls, only counted
+    /// Time each call; by default, calls shorter than two pairs of probes are only counted after some thousand calls
     #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
     exact: bool,
 }

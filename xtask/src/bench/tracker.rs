@@ -369,7 +369,7 @@ with the least and the most in brackets.
 
 - **empty** does nothing and is not inlined; **fib** is the usual recursion. The cost of a call is the figure of the instrumented program
   minus the median of the original: a pair of probes, the try block, and the missing inlining.
-- *default* times a call by the processor's counter, and only counts calls that take less time than their probes. *exact* is
+- *default* times a call by the processor's counter, and only counts calls that take less than twice the time of their probes. *exact* is
   `--exact`, which times each call; *stopwatch* reads the clock of Stopwatch. *allocations* also reads the thread's bytes.
 - *clock twice* is two reads of Stopwatch, the least cost of an exact time with that clock. *MethodTimer's shape* is a Stopwatch object
   that a finally block stops and passes to a method that does nothing. The others are a method that increments a counter, and one
