@@ -48,8 +48,6 @@ impl Sdk {
         // No test uses the certificate that the first command makes in a new home.
         command.env("DOTNET_GENERATE_ASPNET_CERTIFICATE", "false").env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
         command.env("MSBUILDTERMINALLOGGER", "off").env("DOTNET_NOLOGO", "1").envs(PATIENT_TESTS);
-        // A build ends before these pay: without them it takes an eighth less CPU time.
-        command.env("DOTNET_TieredPGO", "0").env("DOTNET_gcConcurrent", "0");
         // A runtime without ICU's data takes `de` for a culture, so that MSBuild finds its resources.
         command
             .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
