@@ -103,6 +103,8 @@ struct Held {
     strace: Child,
     /// The process id of the tool.
     tool: u32,
+    /// The time of its start.
+    started: u64,
     log: PathBuf,
 }
 
@@ -128,7 +130,7 @@ impl Held {
             let first = fs::read_to_string(&children).ok()?.split_whitespace().next()?.parse().ok()?;
             (leftovers(folder) > 0).then_some(first)
         });
-        Self { strace, tool, log }
+        Self { strace, tool, started: started(tool).expect("it is stopped"), log }
     }
 
     /// Waits until the whole process is stopped.
@@ -136,7 +138,8 @@ impl Held {
         until("the run stands still", || fs::read_to_string(&self.log).ok()?.contains("--- stopped by SIGSTOP").then_some(()));
     }
 
-    /// Waits until a signal has ended the process. strace may end with it, or wait for the thread that it delays.
+    /// Waits until a signal has ended all threads of the process: the last one closes its files. It may be the thread that strace
+    /// delays, which dies after strace.
     fn assert_ended_by(mut self, name: &str) {
         until(&format!("its end by SIG{name}"), || {
             // Asked before the log is read: the log of a strace that has ended is complete.
@@ -146,6 +149,15 @@ impl Held {
             assert!(is_killed || !has_ended && !log.contains("+++ exited"), "{name}: {log}");
             is_killed.then_some(())
         });
+        self.strace.kill().and_then(|()| self.strace.wait()).expect("it is a child");
+        until("the end of its last thread", || (!self.lives()).then_some(()));
+    }
+
+    /// Returns whether a thread of the tool is alive. Another process may have its id by now.
+    fn lives(&self) -> bool {
+        let mut threads = fs::read_dir(format!("/proc/{}/task", self.tool)).into_iter().flatten().flatten();
+        let is_alive = |thread: fs::DirEntry| state(&thread.path()).is_some_and(|state| !matches!(state, 'Z' | 'X'));
+        started(self.tool) == Some(self.started) && threads.any(is_alive)
     }
 
     /// Returns the exit status: strace ends as the tool did.
@@ -159,6 +171,21 @@ impl Drop for Held {
         let _ = self.strace.kill();
         let _ = self.strace.wait();
     }
+}
+
+/// Returns the fields of a process or thread that follow its name: see `proc_pid_stat(5)`.
+fn fields(folder: &Path) -> Option<Vec<String>> {
+    let text = fs::read_to_string(folder.join("stat")).ok()?;
+    Some(text.rsplit_once(") ")?.1.split(' ').map(str::to_owned).collect())
+}
+
+fn state(folder: &Path) -> Option<char> {
+    fields(folder)?.first()?.chars().next()
+}
+
+/// Returns the time of a process's start, in ticks since the machine's.
+fn started(process: u32) -> Option<u64> {
+    fields(Path::new(&format!("/proc/{process}")))?.get(19)?.parse().ok()
 }
 
 fn signal(process: u32, name: &str) {
