@@ -45,7 +45,7 @@ process.exit(code);
 "#;
 
 /// The same for a page, whose address has the variables behind `?`. `lines` are the program's output; `read(ending)` is the last file
-/// with that ending, in base 64.
+/// with that ending, in base 64. `code` is there when the last profile is written, which may be some 100 ms after the program's end.
 const PAGE: &str = r#"<!doctype html>
 <title>A program</title>
 <script type="module">
@@ -62,17 +62,18 @@ window.read = ending => {
     const bytes = name ? Module.FS.readFile("/" + name) : [];
     return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""));
 };
-window.code = await runMain();
+const code = await runMain();
+setTimeout(() => window.code = code, 1200);
 </script>
 "#;
 
-/// The same by Blazor's script, as docs/reference/profile.md says.
+/// The same by Blazor's script, as docs/reference/profile.md says. A line is there when the profile behind it is written.
 const BLAZOR_PAGE: &str = r#"<!doctype html>
 <base href="/">
 <title>A program</title>
 <script>
 const lines = [];
-console.log = (...words) => lines.push(words.join(" "));
+console.log = (...words) => setTimeout(() => lines.push(words.join(" ")), 1200);
 </script>
 <script src="_framework/blazor.webassembly.js" autostart="false"></script>
 <script>

@@ -17,9 +17,9 @@ static class Page
         for (int i = 0; i < Stretches; i++)
         {
             long start = Stopwatch.GetTimestamp();
-            Repeat(2, 100000, true);
+            Repeat(2, 1000000, true);
             long first = Stopwatch.GetTimestamp();
-            Repeat(20, 5000, false);
+            Repeat(20, 50000, false);
             long second = Stopwatch.GetTimestamp();
             await Task.Delay(1);
             ticks[0] += first - start;
