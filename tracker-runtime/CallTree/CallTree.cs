@@ -174,6 +174,8 @@ namespace Ilinst
         /// <summary>See <see cref="Thrown"/>.</summary>
         public const int MostThrown = 8;
 
+        /// <summary>The thread's <see cref="RecentCall"/>s. They come first: <see cref="ProfileInfoTracker.recent"/> is the address.</summary>
+        public fixed long Recent[RecentCall.Count * RecentCall.Size];
         /// <summary>Where frames in frames have their nodes: see <see cref="Frames"/>.</summary>
         public fixed long LayerRoot[Layers + 1];
         /// <summary>A <see cref="NodeIndex"/> of the nodes here that stand for nodes of other trees and layers; 0 if there is none.</summary>

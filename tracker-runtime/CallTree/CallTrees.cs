@@ -41,9 +41,19 @@ namespace Ilinst
             if (tree == null)
             {
                 tree = ForThisThread();
-                ProfileInfoTracker.tree = tree;
+                Assign(tree);
             }
             return tree;
+        }
+
+        /// <summary>Makes a tree the one of this thread's probes; none if it is null.</summary>
+        public static void Assign(CallTree* tree)
+        {
+            if (tree != null)
+            {
+                ProfileInfoTracker.recent = (RecentCall*)tree->Memory;
+            }
+            ProfileInfoTracker.tree = tree;
         }
 
         /// <summary>This thread's tree, if it has one by now; null while the tracker itself is at work, and in a forked child.</summary>

@@ -9,7 +9,7 @@ namespace Ilinst
     /// </summary>
     internal static unsafe class OpenCalls
     {
-        /// <summary>Enters a call that is not of the method that the current one called last.</summary>
+        /// <summary>Enters a call whose node the fast path does not find.</summary>
         public static IntPtr Enter(long methodId)
         {
             CallTree* stopped = Allocations.Stop();
@@ -53,6 +53,7 @@ namespace Ilinst
             {
                 CallTrees.NoteTurn(caller, node);
                 caller->Callees = (long)node;
+                RecentCall.Put(methodId, caller, node);
             }
             node->Calls++;
             if ((node->Flags & NodeFlags.Untimed) != 0 && (node->Calls & Adaptive.CountedBetween) == 0)

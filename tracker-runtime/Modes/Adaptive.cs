@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Ilinst
@@ -89,6 +90,7 @@ namespace Ilinst
         }
 
         /// <summary>Some of the path's calls are timed from now on, until <see cref="Look"/>.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
         public static void BeginBurst(CallTree* tree, CallNode* node)
         {
             Judgement* last = JudgementOf(tree, node);

@@ -134,7 +134,7 @@ namespace Ilinst
             long current = tree->Current;
             try
             {
-                ProfileInfoTracker.tree = tree;
+                CallTrees.Assign(tree);
                 ((TreeMemory*)tree->Memory)->BytesRunSince = *ProfileInfoTracker.recorded;
                 // The first rounds bring the code into the caches.
                 ForgetEvents();
@@ -152,7 +152,7 @@ namespace Ilinst
             finally
             {
                 tree->Current = current;
-                ProfileInfoTracker.tree = mine;
+                CallTrees.Assign(mine);
                 isMeasuring = 0;
             }
         }
@@ -182,7 +182,7 @@ namespace Ilinst
             CallTree* mine = ProfileInfoTracker.tree;
             try
             {
-                ProfileInfoTracker.tree = tree;
+                CallTrees.Assign(tree);
                 ((TreeMemory*)tree->Memory)->BytesRunSince = *ProfileInfoTracker.recorded;
                 for (long begin = Clock.Now(); done == 0 || Clock.Now() - begin < ticks; done++)
                 {
@@ -192,7 +192,7 @@ namespace Ilinst
             }
             finally
             {
-                ProfileInfoTracker.tree = mine;
+                CallTrees.Assign(mine);
             }
             return done;
         }

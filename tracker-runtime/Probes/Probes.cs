@@ -111,23 +111,32 @@ namespace Ilinst
         {
             TProbe probe = default(TProbe);
             CallTree* tree = ProfileInfoTracker.tree;
-            CallNode* caller;
-            CallNode* node;
-            // In a forked child the current node may be one that its parent has mapped since: so it is looked at last.
-            if (tree == null || *ProfileInfoTracker.recorded == 0
-                || (node = (CallNode*)(caller = (CallNode*)tree->Current)->Callees) == null)
+            // In a forked child a node may be one that its parent has mapped since: so it is looked at last.
+            if (tree == null || *ProfileInfoTracker.recorded == 0)
             {
                 return OpenCalls.Enter(methodId);
             }
-            if (node->MethodId != methodId)
+            RecentCall* recent = RecentCall.Of(methodId);
+            CallNode* caller = (CallNode*)tree->Current;
+            CallNode* node = (CallNode*)recent->Node;
+            if (recent->MethodId != methodId || recent->Caller != (long)caller)
             {
-                // Methods that are called in turn follow each other.
-                node = probe.IsTraced ? (CallNode*)node->Next : node + node->Hop;
-                if (node->MethodId != methodId || node->Stats == 0)
+                node = (CallNode*)caller->Callees;
+                if (node == null)
                 {
                     return OpenCalls.Enter(methodId);
                 }
-                caller->Callees = (long)node;
+                if (node->MethodId != methodId)
+                {
+                    // Methods that are called in turn follow each other.
+                    node = probe.IsTraced ? (CallNode*)node->Next : node + node->Hop;
+                    if (node->MethodId != methodId || node->Stats == 0)
+                    {
+                        return OpenCalls.Enter(methodId);
+                    }
+                    caller->Callees = (long)node;
+                    RecentCall.Put(methodId, caller, node);
+                }
             }
             if (probe.CountsBytes && !Allocations.Runs(tree))
             {
@@ -135,32 +144,40 @@ namespace Ilinst
             }
             long calls = node->Calls + 1;
             node->Calls = calls;
-            long now = 0;
             if (probe.IsTimed)
             {
-                if ((node->Flags & NodeFlags.Untimed) != 0)
+                if ((node->Flags & NodeFlags.Untimed) == 0 || (calls & Adaptive.CountedBetween) == 0)
                 {
-                    if ((calls & Adaptive.CountedBetween) != 0)
-                    {
-                        // A call that calls no other method needs no leave probe.
-                        if (node->Callees == 0)
-                        {
-                            return default(IntPtr);
-                        }
-                        tree->Current = (long)node;
-                        return Tokens.Of(node);
-                    }
-                    Adaptive.BeginBurst(tree, node);
+                    return Begin<TProbe>(tree, node);
                 }
-                StackByte here;
-                here.Value = 0;
-                byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
-                if (probe.CountsBytes)
+                // A counted call that calls no other method needs no leave probe.
+                if (node->Callees == 0)
                 {
-                    Allocations.Of(node)->Start = Allocations.Now(tree);
+                    return default(IntPtr);
                 }
-                node->Start = now = probe.Now();
             }
+            tree->Current = (long)node;
+            return Tokens.Of(node);
+        }
+
+        /// <summary>Begins a timed call. Apart: its locals would make the frame of each counted call larger.</summary>
+        [MethodImpl(Apart)]
+        private static IntPtr Begin<TProbe>(CallTree* tree, CallNode* node)
+            where TProbe : struct, IProbe
+        {
+            TProbe probe = default(TProbe);
+            if ((node->Flags & NodeFlags.Untimed) != 0)
+            {
+                Adaptive.BeginBurst(tree, node);
+            }
+            StackByte here;
+            here.Value = 0;
+            byte unused = ((StackByte*)((byte*)&here - StackReserve))->Value;
+            if (probe.CountsBytes)
+            {
+                Allocations.Of(node)->Start = Allocations.Now(tree);
+            }
+            long now = node->Start = probe.Now();
             // Current comes last: a reader of the profile must find the start of each call that it shows.
             tree->Current = (long)node;
             if (probe.IsTraced)

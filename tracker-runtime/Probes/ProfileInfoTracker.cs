@@ -12,6 +12,10 @@ namespace Ilinst
         [ThreadStatic]
         internal static CallTree* tree;
 
+        /// <summary>The first <see cref="RecentCall"/> of this thread, if it has a tree.</summary>
+        [ThreadStatic]
+        internal static RecentCall* recent;
+
         /// <summary>
         /// Where it is said whether calls are recorded: 0 if not, in a pause, or in a forked child (see <see cref="Recording"/>). Else
         /// -2^63 less the end of the last pause, or less 0 before the first: the sum with the start of a call is below zero, unless

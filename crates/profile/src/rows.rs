@@ -17,6 +17,17 @@ impl Ranked for Row<'_> {
     fn metric(&self, metric: Metric) -> Option<f64> {
         metric.value(self)
     }
+
+    /// A running time below its possible error lies between 0 and that: its row comes where half of the error would.
+    fn key(&self, sort: SortBy) -> f64 {
+        let error = match sort {
+            SortBy::SelfTime if !self.is_counted() => self.self_uncertainty_ms,
+            SortBy::Total if !self.is_counted() => self.total_uncertainty_ms,
+            _ => 0.0,
+        };
+        let value = sort.metric().and_then(|metric| self.metric(metric)).unwrap_or_default();
+        if value < error { value.max(error / 2.0) } else { value }
+    }
 }
 
 impl Profile {
