@@ -94,7 +94,7 @@ struct Injection<'a> {
 }
 
 impl Injection<'_> {
-    /// Runs the command with a fault at the call of this number in each of its threads. Returns whether there is such a call.
+    /// Runs the command with a fault at the call of this number in each of its traced threads. Returns whether there is such a call.
     fn is_made(&self, number: usize) -> bool {
         let work = self.folder.join("work");
         self.command.lay(&work);
@@ -107,8 +107,14 @@ impl Injection<'_> {
         // No system has all of these calls: `?` makes each optional.
         let calls = self.calls.split(',').map(|call| format!("?{call}")).collect::<Vec<_>>().join(",");
         let mut command = Command::new(self.strace);
-        // With seccomp, strace stops the program at fewer calls, but cannot send signals.
-        command.args(if matches!(self.fault, Asked | Killed) { &["-f"][..] } else { &["-f", "--seccomp-bpf"] });
+        // With seccomp, strace stops the program at fewer calls, but cannot send signals. strace fails if a thread takes a signal
+        // while the program ends, and the thread that handles SIGINT does so: then only the main thread is traced.
+        let followed: &[&str] = match self.fault {
+            Asked => &[],
+            Killed => &["-f"],
+            Fails(_) | IsAvoided(_) | Leaves(_) => &["-f", "--seccomp-bpf"],
+        };
+        command.args(followed);
         command.arg("-o").arg(&log).args(["-e", &format!("trace={calls}")]);
         command.args(["-e", &format!("inject={calls}:{effect}:when={number}")]).arg(ilinst().get_program());
         command.args(self.command.writer.arguments).current_dir(&work);
@@ -131,8 +137,10 @@ impl Injection<'_> {
     fn calls(&self) -> usize {
         let log = fs::read_to_string(self.folder.join("log")).expect("a run was logged");
         let calls = log.lines().filter(|line| !line.contains("resumed>") && !line.contains("---") && !line.contains("+++"));
-        let mut counts = BTreeMap::<&str, usize>::new();
-        calls.filter_map(|line| line.split_whitespace().next()).for_each(|thread| *counts.entry(thread).or_default() += 1);
+        let mut counts = BTreeMap::<u32, usize>::new();
+        // A line begins with its thread, unless only the main thread is traced.
+        let thread = |line: &str| line.split(' ').next().and_then(|word| word.parse::<u32>().ok()).unwrap_or_default();
+        calls.for_each(|line| *counts.entry(thread(line)).or_default() += 1);
         counts.into_values().max().unwrap_or_default()
     }
 
