@@ -94,7 +94,7 @@ struct Injection<'a> {
 }
 
 impl Injection<'_> {
-    /// Runs the command with a fault at the call of this number in each of its traced threads. Returns whether there is such a call.
+    /// Runs the command with a fault at the call of this number in each traced thread. Returns whether there is such a call.
     fn is_made(&self, number: usize) -> bool {
         let work = self.folder.join("work");
         self.command.lay(&work);
@@ -107,8 +107,8 @@ impl Injection<'_> {
         // No system has all of these calls: `?` makes each optional.
         let calls = self.calls.split(',').map(|call| format!("?{call}")).collect::<Vec<_>>().join(",");
         let mut command = Command::new(self.strace);
-        // With seccomp, strace stops the program at fewer calls, but cannot send signals. strace fails if a thread takes a signal
-        // while the program ends, and the thread that handles SIGINT does so: then only the main thread is traced.
+        // With seccomp, strace stops the program at fewer calls, but cannot send signals. strace fails if a thread receives a
+        // signal while the program ends. The thread that handles SIGINT does. So with SIGINT, only the main thread is traced.
         let followed: &[&str] = match self.fault {
             Asked => &[],
             Killed => &["-f"],

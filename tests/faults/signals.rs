@@ -103,7 +103,7 @@ struct Held {
     strace: Child,
     /// The process id of the tool.
     tool: u32,
-    /// The time of its start.
+    /// Its start time, in clock ticks since boot.
     started: u64,
     log: PathBuf,
 }
@@ -138,8 +138,8 @@ impl Held {
         until("the run stands still", || fs::read_to_string(&self.log).ok()?.contains("--- stopped by SIGSTOP").then_some(()));
     }
 
-    /// Waits until a signal has ended all threads of the process: the last one closes its files. It may be the thread that strace
-    /// delays, which dies after strace.
+    /// Waits until a signal has ended all threads of the process, because the last one closes its files. The thread that strace
+    /// delays dies only after strace has ended.
     fn assert_ended_by(mut self, name: &str) {
         until(&format!("its end by SIG{name}"), || {
             // Asked before the log is read: the log of a strace that has ended is complete.
@@ -183,7 +183,7 @@ fn state(folder: &Path) -> Option<char> {
     fields(folder)?.first()?.chars().next()
 }
 
-/// Returns the time of a process's start, in ticks since the machine's.
+/// Returns the start time of a process, in clock ticks since boot.
 fn started(process: u32) -> Option<u64> {
     fields(Path::new(&format!("/proc/{process}")))?.get(19)?.parse().ok()
 }

@@ -278,7 +278,8 @@ fn a_runtime_that_does_not_count_bytes_is_reported() {
     assert!(format!("{output}{errors}").contains(note), "{output}{errors}");
 }
 
-/// The exit code of `compare` with a gate, of two profiles whose method `Load` allocated these bytes (none: not counted).
+/// Returns output, errors and exit code of `compare` with a gate, in a folder of the test. `Load` allocated these bytes in the two
+/// profiles (none: not counted).
 fn gate(test: &str, base: Option<u64>, new: Option<u64>, condition: &str) -> (String, String, Option<i32>) {
     let folder = scratch(&format!("allocations-{test}"));
     for (name, bytes) in [("base", base), ("new", new)] {

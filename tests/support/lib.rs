@@ -116,8 +116,8 @@ pub fn scratch(name: &str) -> PathBuf {
     folder.canonicalize().expect("it is there")
 }
 
-/// Notes which test uses a folder. A second test of the same run fails, also if the first one is over: another day they may run at
-/// the same time. `ILINST_TEST` has the number of the run and the test's name.
+/// Notes which test uses a folder. A second test of the same run fails, even if the first has ended: in another run both may run at
+/// once. `ILINST_TEST` has the process id of xtask, the suite and the test. Without it, nothing is checked.
 fn claim(folder: &str) {
     let Ok(test) = env::var("ILINST_TEST") else { return };
     let owners = root().join("target/tests/owners");

@@ -45,7 +45,7 @@ process.exit(code);
 "#;
 
 /// The same for a page, whose address has the variables behind `?`. `lines` are the program's output; `read(ending)` is the last file
-/// with that ending, in base 64. `code` is there when the last profile is written, which may be some 100 ms after the program's end.
+/// with that ending, in base 64. `code` is set 1.2 s after the program's end, when the last profile is written.
 const PAGE: &str = r#"<!doctype html>
 <title>A program</title>
 <script type="module">
@@ -67,7 +67,8 @@ setTimeout(() => window.code = code, 1200);
 </script>
 "#;
 
-/// The same by Blazor's script, as docs/reference/profile.md says. A line is there when the profile behind it is written.
+/// The same by Blazor's script, as docs/reference/profile.md says. Each line appears 1.2 s late, when the profile with the calls
+/// before it is written.
 const BLAZOR_PAGE: &str = r#"<!doctype html>
 <base href="/">
 <title>A program</title>

@@ -11,7 +11,7 @@ namespace Ilinst
     {
         /// <summary>The id of the method; 0 in a tree's root.</summary>
         [FieldOffset(NodeLayout.MethodIdAt)] public long MethodId;
-        /// <summary>The callee that was called last: one of the ring by <see cref="Next"/>. Always 0 in a tree's root.</summary>
+        /// <summary>One of the ring by <see cref="Next"/>: the callee that was last found by it. Always 0 in a tree's root.</summary>
         [FieldOffset(NodeLayout.CalleesAt)] public long Callees;
         /// <summary>The node of the caller; 0 in a tree's root.</summary>
         [FieldOffset(NodeLayout.CallerAt)] public long Caller;
@@ -174,7 +174,7 @@ namespace Ilinst
         /// <summary>See <see cref="Thrown"/>.</summary>
         public const int MostThrown = 8;
 
-        /// <summary>The thread's <see cref="RecentCall"/>s. They come first: <see cref="ProfileInfoTracker.recent"/> is the address.</summary>
+        /// <summary>The thread's <see cref="RecentCall"/>s. They stay first: <see cref="CallTrees.Assign"/> takes this structure for them.</summary>
         public fixed long Recent[RecentCall.Count * RecentCall.Size];
         /// <summary>Where frames in frames have their nodes: see <see cref="Frames"/>.</summary>
         public fixed long LayerRoot[Layers + 1];

@@ -9,7 +9,7 @@ namespace Ilinst
     /// </summary>
     internal static unsafe class OpenCalls
     {
-        /// <summary>Enters a call whose node the fast path does not find.</summary>
+        /// <summary>Enters a call that the fast path does not: it found no node, or the thread has no tree, or does not record.</summary>
         public static IntPtr Enter(long methodId)
         {
             CallTree* stopped = Allocations.Stop();

@@ -4,9 +4,9 @@ using System.Runtime.InteropServices;
 namespace Ilinst
 {
     /// <summary>
-    /// A method's last caller on a thread, and the node of the call. The fast path looks here first, and behind it into the caller's
-    /// ring of callees. So a caller that calls its callees in varying order makes the processor predict no branch wrongly. Such calls
-    /// then cost what others cost, and the cost can be subtracted.
+    /// A recent call of a method on a thread: its caller and its node. The fast path looks here first, then into the caller's ring of
+    /// callees. With the ring alone, a caller that calls its callees in varying order causes branch mispredictions, and such calls
+    /// cost more than is subtracted.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct RecentCall
@@ -21,7 +21,7 @@ namespace Ilinst
         public long Node;
         private readonly long unused;
 
-        /// <summary>The place for a method's calls by this thread, which has a tree. Neighbours in MethodDef have different places.</summary>
+        /// <summary>The place for a method's calls by this thread, which has a tree: by the low bits of its row in MethodDef.</summary>
         [MethodImpl((MethodImplOptions)256)]
         public static RecentCall* Of(long methodId)
         {

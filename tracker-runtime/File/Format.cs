@@ -309,7 +309,7 @@ namespace Ilinst
         public const int Overflow = 4;
         /// <summary>An async method.</summary>
         public const int Async = 8;
-        /// <summary>Its calls are only counted now: they take less than twice the time of their probes. Their time is the caller's.</summary>
+        /// <summary>Its calls are only counted now: they took less than ILINST_COUNT_BELOW. Their time is the caller's.</summary>
         public const int Counted = 16;
         /// <summary>It has steps that could not be matched to a call.</summary>
         public const int FlowLost = 32;

@@ -5,9 +5,9 @@ using System.Runtime.InteropServices;
 namespace Ilinst
 {
     /// <summary>
-    /// Call paths that take less than twice the time of their probes. The cost of probes varies between places by a quarter or more,
-    /// and no correction is precise enough to tell it from the time of such calls. They are only counted, and their time is part of
-    /// their caller's. A path is judged by the thread that it belongs to, when one of its calls has ended.
+    /// Call paths whose own time per call is less than twice the time of their probes. The cost of probes varies between places by a
+    /// quarter or more. No correction can tell it from the time of such calls. They are only counted, and their time is part of their
+    /// caller's. A path is judged by the thread that it belongs to, when one of its calls has ended.
     /// </summary>
     internal static unsafe class Adaptive
     {
@@ -22,8 +22,9 @@ namespace Ilinst
         /// <summary>A path is timed again if it takes this many times the limit: the two must not alternate.</summary>
         private const double TimedAgainFrom = 2;
         /// <summary>
-        /// The sum of judgements that changes a path. Each is the distance from the limit, in limits, between -1 and 1. So an interruption
-        /// decides nothing, and a path that takes about the limit rarely changes, however often it is judged.
+        /// The sum of judgements that changes a path. Each lies between -1 and 1: the distance from the limit, as a part of it (for a
+        /// counted path, from <see cref="TimedAgainFrom"/> limits). So an interruption alone changes nothing, and a path near the limit
+        /// changes only after many judgements.
         /// </summary>
         private const double Enough = 1.2;
         /// <summary>The least sum for a timed path: one that was slow for long, and is short now, is counted after some judgements.</summary>
@@ -31,7 +32,7 @@ namespace Ilinst
         /// <summary>A path with more callees is not judged: they would all have to be added up.</summary>
         private const int MaxCallees = 256;
 
-        /// <summary>In ticks: the own time of a call below which a path is counted. 0: none is. Negative: <see cref="LimitInProbes"/>.</summary>
+        /// <summary>In ticks: the own time of a call below which a path is counted. 0: none is. Negative: by <see cref="LimitInProbes"/>.</summary>
         private static double limit;
 
         public static void Start()
@@ -71,7 +72,7 @@ namespace Ilinst
             last->ForChange = Math.Max(sum, isBurst ? 0 : LeastSum);
             if (sum < Enough)
             {
-                // A burst goes on while it is for a change.
+                // A burst continues while the sum is above 0.
                 node->Flags |= isBurst && sum <= 0 ? NodeFlags.Untimed : 0;
                 return;
             }
@@ -115,8 +116,8 @@ namespace Ilinst
             node->Flags = node->Flags & ~(NodeFlags.Counted | NodeFlags.Untimed) | NodeFlags.WasCounted;
             if (last != null)
             {
-                // The next judgements compare with the time that is left.
                 last->ForChange = 0;
+                // The next judgements start from the time that is left.
                 Measure(tree, node, out last->Measured);
             }
         }

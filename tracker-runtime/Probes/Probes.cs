@@ -12,7 +12,7 @@ namespace Ilinst
         long Now();
     }
 
-    /// <summary>The hot path of each mode; whatever is not the same as the last time is in <see cref="OpenCalls"/>.</summary>
+    /// <summary>The hot path of each mode; all other calls go to <see cref="OpenCalls"/>.</summary>
     internal static unsafe class Probes
     {
         /// <summary>Into <see cref="ProfileInfoTracker"/>'s methods.</summary>
@@ -111,7 +111,7 @@ namespace Ilinst
         {
             TProbe probe = default(TProbe);
             CallTree* tree = ProfileInfoTracker.tree;
-            // In a forked child a node may be one that its parent has mapped since: so it is looked at last.
+            // In a forked child, a node may lie in memory that only the parent has mapped. So the flag, 0 there, is looked at first.
             if (tree == null || *ProfileInfoTracker.recorded == 0)
             {
                 return OpenCalls.Enter(methodId);

@@ -17,7 +17,7 @@ pub(crate) struct MeasuringArgs {
     #[arg(help_heading = "Measuring", long, value_enum, conflicts_with = "sample")]
     clock: Option<Clock>,
 
-    /// Time each call; by default, calls that take less than twice the time of their probes are only counted after a while
+    /// Time each call; by default, short calls are only counted after some thousand calls
     #[arg(help_heading = "Measuring", long, conflicts_with = "sample")]
     exact: bool,
 }

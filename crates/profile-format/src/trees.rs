@@ -181,7 +181,7 @@ flags! {
         OVERFLOW = 4,
         /// An async method.
         ASYNC = 8,
-        /// Its calls are only counted now: they take less than twice the time of their probes. Their time is the caller's.
+        /// Its calls are only counted now: they took less than `ILINST_COUNT_BELOW`. Their time is the caller's.
         COUNTED = 16,
         /// It has steps that could not be matched to a call.
         FLOW_LOST = 32,

@@ -370,7 +370,7 @@ pub struct Notes {
     pub is_async: bool,
     /// The node stands for all calls of its method beyond the limit of nodes.
     pub is_overflow: bool,
-    /// Whether its calls were only counted from some time on, as they take less than twice the time of their probes. Their time is the
+    /// Whether its calls were only counted from some time on, as they took less than `ILINST_COUNT_BELOW`. Their time is the
     /// caller's.
     pub is_counted: bool,
     /// Whether its calls were only counted for a while.

@@ -98,8 +98,8 @@ pub struct Row<'p> {
     pub total_bytes: Option<u64>,
     /// Whether more than half of the measured time in the function alone was overhead of probes.
     pub mostly_probe: bool,
-    /// Number of calls that were counted, but not timed. Except with `is_runtime_async`, they take less than twice the time of their
-    /// probes, and their time is part of their callers'.
+    /// Number of calls that were counted, but not timed. Except with `is_runtime_async`, they took less than
+    /// `ILINST_COUNT_BELOW`, and their time is part of their callers'.
     pub counted: u64,
     /// Whether calls were not timed because the runtime suspends the function (runtime-async). Their time is then in no row.
     #[serde(skip)]

@@ -18,7 +18,8 @@ impl Ranked for Row<'_> {
         metric.value(self)
     }
 
-    /// A running time below its possible error lies between 0 and that: its row comes where half of the error would.
+    /// Returns the value to sort by. A running time below its possible error counts as at least half of the error, because it may be
+    /// anything from 0 to the error.
     fn key(&self, sort: SortBy) -> f64 {
         let error = match sort {
             SortBy::SelfTime if !self.is_counted() => self.self_uncertainty_ms,

@@ -261,8 +261,8 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
     let counted_only = calls.iter().enumerate().filter(|(function, calls)| **calls > 0 && !suspended.contains(function)).count();
     if counted_only > 0 {
         limits.push(format!(
-            "calls of {} are only counted, as they take less than twice the time of their probes; their time is in their callers \
-             (ilinst run --exact, or ILINST_COUNT_BELOW=0, times each call)",
+            "calls of {} are only counted, as they took less than ILINST_COUNT_BELOW (by default twice the time of their probes); \
+             their time is in their callers (ilinst run --exact, or ILINST_COUNT_BELOW=0, times each call)",
             counted(counted_only as u64, "method")
         ));
     }
