@@ -85,7 +85,7 @@ fn a_program_with_its_own_runtime_is_woven_before_it_is_compiled() {
 #[test]
 #[ignore = "needs the .NET SDK and .NET Core 3.1"]
 fn what_is_trimmed_is_woven() {
-    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("trimmed", &[])) else { return };
+    let (Some(runtime), Some(dotnet)) = (require("ILINST_DOTNET31"), new_project("trimmed-3.1", &[])) else { return };
     make_packs(&runtime, &dotnet.folder.join("packages"));
     let options = ["-p:Ilinst=true", "-r", "linux-x64", "--self-contained", "true", "-p:PublishTrimmed=true", "-o", "out"];
     dotnet.run(&[&["publish", "app"][..], &options].concat());

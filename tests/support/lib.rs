@@ -136,7 +136,7 @@ pub fn give_away(path: &Path) -> bool {
     const ANOTHER_USER: u32 = 54321;
     let given = std::os::unix::fs::lchown(path, Some(ANOTHER_USER), Some(ANOTHER_USER));
     if given.is_err() {
-        skip("another user's files: only root can make them");
+        skip("another user's files: only root can create them; run the tests as root");
     }
     given.is_ok()
 }
@@ -247,7 +247,7 @@ fn prefer(variable: &str) -> Option<PathBuf> {
 }
 
 fn without(variable: &str, skip: fn(&str)) -> Option<PathBuf> {
-    let reason = format!("{variable} is not set; `cargo xtask test` finds or fetches what it names");
+    let reason = format!("{variable} is not set; `cargo xtask test --only TEXT` runs tests with all that they need");
     assert!(may_be_missing(), "{reason}");
     skip(&reason);
     None

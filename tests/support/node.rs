@@ -90,7 +90,7 @@ console.log = (...words) => setTimeout(() => lines.push(words.join(" ")), 1200);
 pub fn fetched(name: &str) -> Option<PathBuf> {
     let folder = require("ILINST_CORPUS")?.join(name);
     if !folder.is_dir() {
-        skip(&format!("{name} is not there: `cargo xtask corpus --all` fetches it"));
+        skip(&format!("{name} is not in {}: `cargo xtask corpus` fetches it, with `--all` for the full tier", folder.display()));
         return None;
     }
     Some(folder)

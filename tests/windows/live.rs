@@ -151,7 +151,7 @@ fn each_call_is_counted(name: &str, options: &[&str]) {
 #[test]
 #[ignore = "needs Wine"]
 fn calls_are_shown_with_exact_types_and_values() {
-    let Some(wine) = Windows::new("live-values") else { return };
+    let Some(wine) = Windows::new("live-exact-values") else { return };
     let Some(program) = program_of_values(&wine.folder) else { return };
     for (name, dotnet) in wine.runtimes() {
         let (mut mode, mut expected) = ("calls", lines_of_values());

@@ -24,9 +24,13 @@ use anyhow::Result;
 type Task = (&'static str, fn(&[String]) -> Result<()>, &'static str);
 
 const TASKS: &[Task] = &[
-    ("toolchain", toolchain::run, "find or fetch the runtimes and compilers that the tests use"),
-    ("corpus", corpus::run, "fetch the files of rarer kinds that the tests weave; --all for a large one more"),
-    ("test", test::run, "everything CI checks: format, lints, docs, tests on every runtime found; name steps to run only those"),
+    (
+        "toolchain",
+        toolchain::run,
+        "find or fetch the runtimes and tools of the tests, and print their paths; --full: those of the full tier too",
+    ),
+    ("corpus", corpus::run, "fetch the assemblies of rare kinds that the tests instrument; --all: two large ones more"),
+    ("test", test::run, test::HELP),
     ("msrv", msrv::run, msrv::HELP),
     ("book", book::run, "build the book of docs/ with mdBook, and check its links"),
     ("dist", dist::run, dist::HELP),
@@ -34,10 +38,18 @@ const TASKS: &[Task] = &[
     (
         "fuzz",
         fuzz::run,
-        "try a million damaged inputs, and write what came of them to docs/; --resume, --inputs N; --guided --minutes N: by coverage",
+        "try a million damaged inputs, and write docs/reliability.md; --resume, --inputs N; --guided --minutes N: by coverage",
     ),
-    ("samples", samples::run, "build the samples and say which changed; --check only compares them with what is committed"),
-    ("tracker", tracker::run, "build the tracker; --check compares it with what is committed"),
+    (
+        "samples",
+        samples::run,
+        "build the samples, and list those that changed; --check: only compare them with the committed ones",
+    ),
+    (
+        "tracker",
+        tracker::run,
+        "build the tracker and the dotnet tool's launcher; --check: only compare them with the committed ones",
+    ),
     ("fleet", fleet::run, "run the queries of docs/fleet.md on DuckDB and Spark over 1,000 profiles; --profiles N, --write"),
     ("bench", bench::run, bench::HELP),
 ];
@@ -53,7 +65,10 @@ fn main() -> ExitCode {
     }
     match TASKS.iter().find(|(task, ..)| task == name) {
         Some((_, run, _)) => report(run(rest)),
-        None => usage(),
+        None => {
+            eprintln!("xtask: no task '{name}'");
+            usage()
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: runs all checks of CI. Steps that use cargo run one after the other. Meanwhile the runtimes are found or
+//! `cargo xtask test`: runs the checks of CI, except for `msrv`. Steps that use cargo run one after the other. Meanwhile the runtimes are found or
 //! fetched, and samples are checked with them. Then all tests run. Each step prints a line, and the last line is the summary.
 
 mod instructions;
@@ -7,7 +7,7 @@ mod tally;
 
 use std::{fs, path::PathBuf, process::Command, sync::Mutex, thread, time::Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use self::tally::{PROFILE, Runtimes, Tally, cargo, print_line};
 use crate::{
@@ -26,8 +26,12 @@ const QUICK: &str = "--quick";
 const FULL: &str = "--full";
 /// Missing runtimes are no failure.
 const ALLOW_MISSING: &str = "--allow-missing";
-const OPTIONS: [&str; 3] = [QUICK, FULL, ALLOW_MISSING];
-/// The list of the time of each step and test, longest first.
+/// Runs only the tests whose suite and name contain the text that follows, and shows their output.
+const ONLY: &str = "--only";
+const OPTIONS: [&str; 4] = [QUICK, FULL, ALLOW_MISSING, ONLY];
+pub(crate) const HELP: &str = "run the checks of CI, or only the steps that are named; --only TEXT: only the tests whose suite and name contain TEXT; \
+     --quick: no runtimes, no downloads; --full: all runtimes, Wine, real time; --allow-missing: without what is missing";
+/// The time of each test, longest first.
 const TIMES: &str = "target/test-times.txt";
 
 /// The options of a run, and its results so far.
@@ -37,6 +41,8 @@ struct Run<'a> {
     allow_missing: bool,
     /// The selected steps; empty for all.
     steps: Vec<&'a str>,
+    /// A text in the suite and name of each test to run.
+    only: Option<&'a str>,
     tally: Mutex<Tally>,
 }
 
@@ -52,7 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         thread::scope(|scope| {
             scope.spawn(|| run.count_instructions(&built, runtimes.as_ref()));
             if run.is_wanted("test")
-                && let Err(error) = suites::run(&run.tally, &built, runtimes.as_ref())
+                && let Err(error) = suites::run(&run.tally, &built, runtimes.as_ref(), run.wanted())
             {
                 run.fail("test", &error);
             }
@@ -68,17 +74,33 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 impl<'a> Run<'a> {
     fn new(arguments: &'a [String]) -> Result<Self> {
-        let has = |option| arguments.iter().any(|argument| argument == option);
-        let (quick, full, allow_missing) = (has(QUICK), has(FULL), has(ALLOW_MISSING));
-        let mut steps: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        steps.retain(|step| !OPTIONS.contains(step));
-        if let Some(unknown) = steps.iter().find(|step| !STEPS.contains(step)) {
-            bail!("no step '{unknown}'; there are {}, and the options {}", STEPS.join(", "), OPTIONS.join(", "));
+        let (mut quick, mut full, mut allow_missing) = (false, false, false);
+        let (mut steps, mut only) = (Vec::new(), None);
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                QUICK => quick = true,
+                FULL => full = true,
+                ALLOW_MISSING => allow_missing = true,
+                ONLY => only = Some(words.next().with_context(|| format!("{ONLY} needs a part of a suite's or test's name"))?),
+                step if STEPS.contains(&step) => steps.push(step),
+                unknown => bail!("no step '{unknown}'; there are {}, and the options {}", STEPS.join(", "), OPTIONS.join(", ")),
+            }
         }
         if quick && full {
             bail!("{QUICK} and {FULL} exclude each other");
         }
-        Ok(Self { quick, full, allow_missing, steps, tally: Mutex::default() })
+        if only.is_some() {
+            if !steps.is_empty() {
+                bail!("{ONLY} runs only the step test, and no other can be named with it");
+            }
+            steps.push("test");
+        }
+        Ok(Self { quick, full, allow_missing, steps, only, tally: Mutex::default() })
+    }
+
+    fn wanted(&self) -> suites::Wanted<'_> {
+        suites::Wanted { only: self.only, allow_missing: self.allow_missing }
     }
 
     /// Runs the steps that use cargo; returns the built tests.
@@ -104,7 +126,7 @@ impl<'a> Run<'a> {
             quiet(command.env("RUSTDOCFLAGS", "-D warnings"))
         });
         if cfg!(not(unix)) && self.is_wanted("test") {
-            self.skip(["tests: they start programs, and send signals, as only Unix does".to_owned()]);
+            self.skip(["package tests: not built, because its tests need Unix".to_owned()]);
         }
         (self.is_wanted("test") || self.is_wanted("instructions"))
             .then(|| self.always("build", || suites::build(self.full)))
@@ -117,7 +139,9 @@ impl<'a> Run<'a> {
                 let skipped = self.step("instructions", || instructions::check(&built.tool, toolchain));
                 self.skip(skipped.flatten());
             }
-            None if self.is_wanted("instructions") => self.skip(["instructions: not counted: needs the SDK's assemblies".into()]),
+            None if self.is_wanted("instructions") => {
+                self.skip(["instructions: not counted, because there is no .NET SDK".into()])
+            }
             None => {}
         }
     }
@@ -131,7 +155,9 @@ impl<'a> Run<'a> {
         lint::STEPS.iter().for_each(|(name, work)| self.lint(name, *work));
         if self.quick {
             self.step("samples", samples::check_hashes);
-            self.skip(["tracker, samples: not built again: needs .NET and Mono".to_owned()]);
+            if self.is_wanted("tracker") || self.is_wanted("samples") {
+                self.skip(["tracker, samples: not built, because that needs .NET and Mono".to_owned()]);
+            }
             return None;
         }
         if !["tracker", "samples", "test", "instructions"].iter().any(|step| self.is_wanted(step)) {
@@ -144,14 +170,14 @@ impl<'a> Run<'a> {
                 self.skip(missing.iter().map(|missing| format!("runtimes: {missing}")));
                 Ok(())
             }
-            missing => bail!("{}\n{ALLOW_MISSING} tests without", missing.join("\n")),
+            missing => bail!("{}\nInstall these, or run without them by {ALLOW_MISSING}", missing.join("\n")),
         });
         self.always("compilers", || toolchain.start_compilers());
         if toolchain.missing().is_empty() {
             self.step("tracker", || tracker::check(&toolchain));
             self.step("samples", || samples::check(&toolchain).map(|skipped| self.skip(skipped)));
-        } else {
-            self.skip(["tracker, samples: not built again".to_owned()]);
+        } else if self.is_wanted("tracker") || self.is_wanted("samples") {
+            self.skip(["tracker, samples: not built, because a runtime or compiler is missing".to_owned()]);
         }
         let corpus = if self.is_wanted("test") { self.corpus() } else { PathBuf::new() };
         let exe = if self.is_wanted("test") && self.full { self.build_for_wine(&toolchain) } else { None };
@@ -164,7 +190,7 @@ impl<'a> Run<'a> {
         let prepared = self.always("corpus", || {
             let (folder, missing) = corpus::prepare(self.full)?;
             if !missing.is_empty() && !self.allow_missing {
-                bail!("{}\n{ALLOW_MISSING} tests without", missing.join("\n"));
+                bail!("{}\nRun without these by {ALLOW_MISSING}", missing.join("\n"));
             }
             self.skip(missing);
             Ok(folder)
@@ -194,17 +220,24 @@ impl<'a> Run<'a> {
         self.always("profiler for arm64", || arm64.build_profiler(PROFILE))
     }
 
-    /// Asks what is built on for licences, sources and doubles, and for advisories where their database can be had.
+    /// Checks the licences, sources and duplicates of dependencies, and advisories if their database can be fetched.
     fn deny(&self) {
         let deny = if self.quick { Ok(DENY.at_hand()) } else { DENY.get().map(Some) };
         let deny = match deny {
             Ok(Some(deny)) => deny,
-            Ok(None) => return self.skip(["deny: it would have to be fetched".to_owned()]),
+            Ok(None) => {
+                return self.skip([
+                    "deny: cargo-deny is not installed, and --quick fetches nothing; `cargo xtask test deny` does".to_owned(),
+                ]);
+            }
             Err(error) if self.allow_missing => return self.skip([format!("deny: {error:#}")]),
             Err(error) => return self.fail("deny", &error),
         };
         let deny = |arguments: &[&str]| quiet(Command::new(&deny).args(arguments).current_dir(root()));
         self.always("deny", || deny(&["--locked", "check", "licenses", "bans", "sources"]));
+        if self.quick {
+            return self.skip(["advisories: --quick fetches nothing, and their database is always fetched".to_owned()]);
+        }
         match deny(&["fetch", "db"]) {
             Ok(()) => drop(self.always("advisories", || deny(&["--locked", "check", "advisories"]))),
             Err(_) => self.skip(["advisories: their database is a git repository that cannot be reached".to_owned()]),
@@ -218,7 +251,9 @@ impl<'a> Run<'a> {
         }
         match prepare(self.quick) {
             Ok(Some(check)) => drop(self.always(name, check)),
-            Ok(None) => self.skip([format!("{name}: its program would have to be fetched")]),
+            Ok(None) => self.skip([format!(
+                "{name}: its program is not installed, and --quick fetches nothing; `cargo xtask test {name}` does"
+            )]),
             Err(error) if self.allow_missing => self.skip([format!("{name}: {error:#}")]),
             Err(error) => self.fail(name, &error),
         }
@@ -260,15 +295,23 @@ impl<'a> Run<'a> {
         let mut tally = self.tally();
         tally.times.sort_unstable_by(|one, other| other.cmp(one));
         let times: String = tally.times.iter().map(|(time, name)| format!("{:8.1} s  {name}\n", time.as_secs_f64())).collect();
-        match fs::write(root().join(TIMES), times) {
-            Ok(()) => println!("{:.0} s in all; {TIMES} has the time of each test", started.elapsed().as_secs_f64()),
-            Err(error) => println!("{:.0} s in all; {TIMES} cannot be written: {error}", started.elapsed().as_secs_f64()),
+        let in_all = started.elapsed().as_secs_f64();
+        match (times.is_empty(), fs::write(root().join(TIMES), &times)) {
+            (true, _) => println!("{in_all:.0} s in all"),
+            (_, Ok(())) => println!("{in_all:.0} s in all; {TIMES} has the time of each test"),
+            (_, Err(error)) => println!("{in_all:.0} s in all; {TIMES} cannot be written: {error}"),
         }
         tally.skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
         for (runtime, tests) in &tally.without {
-            println!("without {runtime}, which is not on this machine: {tests} tests would have run on it too");
+            println!(
+                "without {runtime}, which this machine lacks: {tests} tests did not use it (CONTRIBUTING.md has where it is looked for)"
+            );
         }
         tally.failed.iter().for_each(|failed| println!("FAILED: {failed}"));
+        if let Some((_, failed)) = tally.times.iter().find(|(_, name)| tally.failed.contains(name)) {
+            let full = if self.full { " --full" } else { "" };
+            println!("To run one again: cargo xtask test{full} {ONLY} '{failed}'");
+        }
         println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed.len(), tally.skipped.len());
         tally.failed.is_empty()
     }

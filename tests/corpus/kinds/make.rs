@@ -86,9 +86,9 @@ fn take(from: &str, folder: &Path) -> Result<(), Stop> {
         let package = path.split('/').next().unwrap_or_default();
         let why = fs::read_to_string(place.join(format!("{package}.missing")));
         let why = why.ok().and_then(|why| Some(why.lines().next()?.to_owned()));
-        return Err(Stop::Skipped(
-            why.unwrap_or_else(|| format!("{from} is not there; `cargo xtask corpus --all` fetches what it can")),
-        ));
+        return Err(Stop::Skipped(why.unwrap_or_else(|| {
+            format!("{from} is not there: `cargo xtask corpus` fetches it, with `--all` for the full tier")
+        })));
     }
     Ok(())
 }

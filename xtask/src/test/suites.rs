@@ -1,4 +1,4 @@
-//! Builds the tests once, and runs each as a process of its own, with one process per processor. Output is kept, and shown if the
+//! Builds the tests once, and runs each as a process of its own, one more at a time than there are processors. Output is kept, and shown if the
 //! test fails. A test reports skipped parts by lines. `skipped: ` means that it tested nothing, `skipped in part: ` names an
 //! omitted part, `without: ` a missing runtime.
 
@@ -35,6 +35,14 @@ pub(super) struct Built {
     suites: Vec<Suite>,
     /// The time after which a test is killed.
     limit: Duration,
+}
+
+/// The tests to run.
+pub(super) struct Wanted<'a> {
+    /// A text in the suite and name of each; their output is shown.
+    pub(super) only: Option<&'a str>,
+    /// Whether tools, runtimes and downloads may be missing.
+    pub(super) allow_missing: bool,
 }
 
 /// A test program.
@@ -119,15 +127,19 @@ fn pack(tool: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Runs all tests; without runtimes, only those that need none. Prints a line for each completed suite.
-pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtimes>) -> Result<()> {
+/// Runs the wanted tests; without runtimes, only those that need none. Prints a line for each completed suite.
+pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtimes>, wanted: Wanted<'_>) -> Result<()> {
     let mut tests = Vec::new();
     let mut progress = vec![Progress::default(); built.suites.len()];
     for (index, suite) in built.suites.iter().enumerate() {
         let ignored = suite.list(&["--ignored"])?;
-        let all = suite.list(&[])?;
+        let mut all = suite.list(&[])?;
+        all.retain(|name| wanted.only.is_none_or(|only| format!("{} {name}", suite.name).contains(only)));
         progress[index].left = all.len();
         tests.extend(all.into_iter().map(|name| Test { suite: index, is_ignored: ignored.contains(&name), name }));
+    }
+    if let Some(only) = wanted.only.filter(|_| tests.is_empty()) {
+        bail!("no test has '{only}' in 'SUITE NAME'; target/test-times.txt lists those of the last run");
     }
     let packages = runtimes.map(|_| pack(&built.tool)).transpose()?;
     // Tests that need runtimes take longest, and so start first.
@@ -139,7 +151,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
         let work = || {
             while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let started = Instant::now();
-                let outcome = test.run(built, runtimes, packages.as_deref());
+                let outcome = test.run(built, runtimes, packages.as_deref(), &wanted);
                 let mut progress = progress.lock().expect("no thread panics");
                 settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
             }
@@ -152,14 +164,17 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
     Ok(())
 }
 
-/// Counts the result of a test, and shows its output if it failed. Prints the line of its suite if that is complete.
+/// Counts the result of a test, and shows its output if that is wanted. Prints the line of its suite if that is complete.
 fn settle(tally: &Mutex<Tally>, built: &Built, test: &Test, outcome: Result<Outcome>, time: Duration, suite: &mut Progress) {
     let suite_name = &built.suites[test.suite].name;
     let name = format!("{suite_name} {}", test.name);
     let mut tally = tally.lock().expect("no step panics");
-    let outcome = outcome.unwrap_or_else(|error| Outcome { failure: Some(format!("{error:#}")), ..Outcome::default() });
-    if let Some(output) = outcome.failure {
-        println!("FAILED: {name}\n{output}");
+    let outcome =
+        outcome.unwrap_or_else(|error| Outcome { is_failed: true, shown: Some(format!("{error:#}")), ..Outcome::default() });
+    if let Some(output) = outcome.shown {
+        println!("{}: {name}\n{output}", if outcome.is_failed { "FAILED" } else { "passed" });
+    }
+    if outcome.is_failed {
         tally.failed.push(name.clone());
         suite.failed += 1;
     } else if !outcome.is_skipped {
@@ -192,8 +207,9 @@ impl Suite {
 /// The result of a test.
 #[derive(Default)]
 struct Outcome {
-    /// The complete output, if it failed.
-    failure: Option<String>,
+    is_failed: bool,
+    /// The complete output, if it failed or was selected.
+    shown: Option<String>,
     /// Whether it tested nothing.
     is_skipped: bool,
     /// The skipped parts, with reasons.
@@ -203,7 +219,7 @@ struct Outcome {
 }
 
 impl Test {
-    fn run(&self, built: &Built, runtimes: Option<&Runtimes>, packages: Option<&Path>) -> Result<Outcome> {
+    fn run(&self, built: &Built, runtimes: Option<&Runtimes>, packages: Option<&Path>, wanted: &Wanted<'_>) -> Result<Outcome> {
         let suite = &built.suites[self.suite];
         let mut command = Command::new(&suite.program);
         // With more than one thread, the test's output begins on a line of its own.
@@ -215,12 +231,13 @@ impl Test {
             command.envs(packages.iter().map(|packages| ("ILINST_PACKED", packages)));
             command.envs(exe.iter().map(|exe| ("ILINST_EXE", exe)));
             command.envs(library.iter().map(|library| ("ILINST_ARM64_PROFILER", library)));
-            if !toolchain.missing().is_empty() {
+            // What is missing has failed already, or may be missing.
+            if wanted.allow_missing || !toolchain.missing().is_empty() {
                 command.env("ILINST_ALLOW_MISSING", "1");
             }
         }
         let (output, is_passed) = run_in_time(command, built.limit)?;
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome { is_failed: !is_passed, ..Outcome::default() };
         for line in output.lines() {
             let ignored = line.strip_prefix("test ").and_then(|line| line.split_once(" ... ignored, "));
             if let Some(reason) = line.strip_prefix("skipped: ").or(ignored.map(|(_, reason)| reason)) {
@@ -232,7 +249,7 @@ impl Test {
                 outcome.without.insert(runtime.to_owned());
             }
         }
-        outcome.failure = (!is_passed).then_some(output);
+        outcome.shown = (!is_passed || wanted.only.is_some()).then_some(output);
         Ok(outcome)
     }
 }
@@ -263,7 +280,10 @@ fn run_in_time(mut command: Command, limit: Duration) -> Result<(String, bool)> 
         read?;
         let mut output = String::from_utf8_lossy(&output).into_owned();
         if is_late {
-            output += &format!("\nnot through within {} s: ended, with all that it had started", limit.as_secs());
+            output += &format!(
+                "\nThe test did not end within {} s, and was killed with all programs that it had started.",
+                limit.as_secs()
+            );
         }
         Ok((output, child.wait()?.success() && !is_late))
     })
