@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
                 self.skip(skipped.flatten());
             }
             None if self.is_wanted("instructions") => {
-                self.skip(["instructions: not counted, because there is no .NET SDK".into()])
+                self.skip(["instructions: not counted, because there is no .NET SDK".into()]);
             }
             None => {}
         }

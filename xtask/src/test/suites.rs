@@ -38,6 +38,7 @@ pub(super) struct Built {
 }
 
 /// The tests to run.
+#[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// A text in the suite and name of each; their output is shown.
     pub(super) only: Option<&'a str>,
@@ -151,7 +152,7 @@ pub(super) fn run(tally: &Mutex<Tally>, built: &Built, runtimes: Option<&Runtime
         let work = || {
             while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let started = Instant::now();
-                let outcome = test.run(built, runtimes, packages.as_deref(), &wanted);
+                let outcome = test.run(built, runtimes, packages.as_deref(), wanted);
                 let mut progress = progress.lock().expect("no thread panics");
                 settle(tally, built, test, outcome, started.elapsed(), &mut progress[test.suite]);
             }
@@ -219,7 +220,7 @@ struct Outcome {
 }
 
 impl Test {
-    fn run(&self, built: &Built, runtimes: Option<&Runtimes>, packages: Option<&Path>, wanted: &Wanted<'_>) -> Result<Outcome> {
+    fn run(&self, built: &Built, runtimes: Option<&Runtimes>, packages: Option<&Path>, wanted: Wanted<'_>) -> Result<Outcome> {
         let suite = &built.suites[self.suite];
         let mut command = Command::new(&suite.program);
         // With more than one thread, the test's output begins on a line of its own.
@@ -231,7 +232,7 @@ impl Test {
             command.envs(packages.iter().map(|packages| ("ILINST_PACKED", packages)));
             command.envs(exe.iter().map(|exe| ("ILINST_EXE", exe)));
             command.envs(library.iter().map(|library| ("ILINST_ARM64_PROFILER", library)));
-            // What is missing has failed already, or may be missing.
+            // A missing runtime is allowed, or has failed its step already.
             if wanted.allow_missing || !toolchain.missing().is_empty() {
                 command.env("ILINST_ALLOW_MISSING", "1");
             }
