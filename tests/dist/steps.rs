@@ -78,6 +78,13 @@ fn a_word_that_no_task_knows_is_named() {
 }
 
 #[test]
+fn a_selection_of_tests_needs_a_text_and_no_step() {
+    for words in [&["test", "--only"][..], &["test", "--only", "truth", "fmt"]] {
+        assert!(refused(words).contains("--only"), "{words:?}");
+    }
+}
+
+#[test]
 fn contributing_says_what_each_workflow_runs() {
     let text = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("it is there");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

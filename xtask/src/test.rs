@@ -1,5 +1,6 @@
-//! `cargo xtask test`: runs the checks of CI, except for `msrv`. Steps that use cargo run one after the other. Meanwhile the runtimes are found or
-//! fetched, and samples are checked with them. Then all tests run. Each step prints a line, and the last line is the summary.
+//! `cargo xtask test`: runs the checks of CI, except for `msrv`. Steps that use cargo run one after the other. Meanwhile the runtimes
+//! are found or fetched, and samples are checked with them. Then all tests run. Each step prints a line, and the last line is the
+//! summary.
 
 mod instructions;
 pub(crate) mod suites;
