@@ -232,7 +232,7 @@ static class Sample
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Reader(double end, int file, byte[] buffer)
     {
-        while (Cpu() < end) read(file, buffer, (UIntPtr)buffer.Length);
+        while (Cpu() < end) for (int i = 0; i < 30; i++) read(file, buffer, (UIntPtr)buffer.Length);
     }
 
     /// Turns of 7 ms of CPU time each: in the kernel, and in a method. The period of samples is no part of them.

@@ -89,7 +89,7 @@ fn profile_of_phases(work: &Work, runtime: &Runtime, run: impl FnOnce(&mut Comma
     assert_eq!(found.2, Some(0), "{}: {}", runtime.name, found.1);
     let profile = profile_in(&work.profiles(runtime));
     let samples = profile.sum(SampleType::SAMPLES);
-    // Mono asks the kernel for the CPU time of the process, which looks at it at its own ticks.
+    // On Mono, a sample stands for all periods since the last one.
     let least = if runtime.is_mono() { 100 } else { 400 };
     assert!(samples >= least, "{}: {samples} samples of 1.8 s", runtime.name);
     let phases = phases(&profile);

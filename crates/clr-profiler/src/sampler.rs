@@ -6,6 +6,7 @@
 //! ```
 
 mod call;
+mod clock;
 mod code;
 mod handler;
 mod ids;

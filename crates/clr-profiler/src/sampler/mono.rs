@@ -1,6 +1,9 @@
 //! Samples of Mono. Its code keeps no frame pointers, so that only Mono itself can walk a stack: it interrupts its threads, and its
-//! walker runs in their signal handlers. How long a thread ran since its last sample, the thread's CPU clock says: Mono interrupts
-//! all threads at the same times, whether they run or wait.
+//! walker runs in their signal handlers. How long a thread ran since its last sample, the thread's CPU clock says.
+//!
+//! Mono interrupts all threads at the same times, whether they run or wait. Beside load it is late, and then finds a thread where
+//! the kernel last took the processor from it. So threads get clocks of CPU time once the signal is known, and Mono's own signals
+//! to them have no effect. Samples of elapsed time come by Mono's signals.
 
 mod api;
 mod signals;
@@ -27,7 +30,9 @@ use self::{
     signals::Signals,
 };
 use super::{
+    clock::{Clock, Clocks, Signal, first},
     handler::{
+        event,
         ring::{Ring, Sample, Writer},
         walk::{End, MAX_FRAMES},
     },
@@ -55,7 +60,20 @@ struct Thread {
     /// whole CPU time.
     cpu: AtomicI64,
     clock: AtomicI64,
+    /// Whether a perf event sent the signal that the handler handles.
+    is_of_event: AtomicBool,
+    /// Whether a clock of the thread sent the signal of its last sample.
+    had_clock: AtomicBool,
     signals: Signals,
+}
+
+/// A thread in a recording.
+struct Sampled {
+    thread: &'static Thread,
+    /// `None` for samples of elapsed time, and before the signal is known.
+    clock: Option<Clock>,
+    /// `None` before the first sample.
+    of_thread: Option<OfThread>,
 }
 
 /// A recording under way.
@@ -66,8 +84,8 @@ struct Session {
     maps: Maps,
     /// Ids by method; `None` for methods that Mono makes, such as wrappers of native functions.
     methods: HashMap<usize, Option<u64>>,
-    /// Beside each thread its record, once it has samples.
-    threads: Vec<(&'static Thread, Option<OfThread>)>,
+    threads: Vec<Sampled>,
+    clocks: Clocks,
     /// Threads that have ended. Later threads use them.
     free: Vec<&'static Thread>,
     paths: AllPaths,
@@ -87,6 +105,8 @@ static IS_ON: AtomicBool = AtomicBool::new(false);
 /// Whether recording is paused. The signal handler must not ask the profile: it may interrupt the thread that has it locked.
 static IS_PAUSED: AtomicBool = AtomicBool::new(false);
 static IS_WALL: AtomicBool = AtomicBool::new(false);
+/// The CPU time between two samples of a thread, in ns.
+static PERIOD_NS: AtomicI64 = AtomicI64::new(0);
 
 fn session() -> MutexGuard<'static, Option<Session>> {
     SESSION.lock().unwrap_or_else(PoisonError::into_inner)
@@ -116,6 +136,7 @@ fn begin(may: InCallback) -> Result<String, String> {
     file::set_mode(if sampling.wall { RecordingMode::Wall } else { RecordingMode::Cpu });
     let (_, _) = (API.set(api), KEY.set(key));
     IS_WALL.store(sampling.wall, Relaxed);
+    PERIOD_NS.store(sampling.period().as_nanos() as i64, Relaxed);
     *session() = Some(Session {
         api,
         sampling,
@@ -123,6 +144,7 @@ fn begin(may: InCallback) -> Result<String, String> {
         maps: Maps::read(),
         methods: HashMap::new(),
         threads: Vec::new(),
+        clocks: Clocks::find(),
         free: Vec::new(),
         paths: AllPaths::default(),
         nodes_left: settings::max_nodes().into(),
@@ -148,9 +170,10 @@ fn run(own: OnOwnThread) {
     while IS_ON.load(Relaxed) {
         std::thread::sleep(PERIOD);
         if let Some(session) = session().as_mut() {
-            let alive = session.threads.iter().map(|(thread, _)| thread).filter(|thread| !thread.has_ended.load(Acquire));
+            let alive = session.threads.iter().map(|sampled| sampled.thread).filter(|thread| !thread.has_ended.load(Acquire));
             alive.for_each(|thread| thread.signals.send_again(thread.id.load(Relaxed)));
             session.drain();
+            session.start_clocks();
             session.look_at_times(own);
         }
     }
@@ -223,7 +246,7 @@ unsafe extern "C" fn shutdown(_: *mut c_void) {
     if let Some(mut session) = session().take() {
         session.drain();
         session.look_at_times(may);
-        session.threads.iter_mut().filter_map(|(_, of_thread)| of_thread.as_mut()).for_each(OfThread::write_name);
+        session.threads.iter_mut().filter_map(|sampled| sampled.of_thread.as_mut()).for_each(OfThread::write_name);
     }
     recording::update_file(may, true);
     file::finish(may, clock::now());
@@ -238,9 +261,23 @@ struct Walk<'r> {
 
 /// The signal handler in front of Mono's.
 unsafe extern "C" fn handle(signal: c_int, about: *mut libc::siginfo_t, context: *mut c_void) {
-    let own = of_this_thread().map(|thread| &thread.signals);
+    let own = of_this_thread();
+    // SAFETY: the kernel passes the structure.
+    let event = unsafe { event_of(&*about) };
+    own.iter().for_each(|own| own.is_of_event.store(event.is_some(), Relaxed));
+    let info = API.get().map_or(null(), Api::info_of_thread);
     // SAFETY: the arguments are the kernel's, and the structure is this thread's.
-    unsafe { signals::handle(own, API.get().map_or(null(), Api::info_of_thread), (signal, about, context)) };
+    unsafe { signals::handle(own.map(|own| &own.signals), info, (signal, about, context)) };
+    if let Some(file) = event {
+        event::arm(file, PERIOD_NS.load(Relaxed) as u64);
+    }
+}
+
+/// The descriptor of the event that sent a signal; `None` for other senders.
+fn event_of(about: &libc::siginfo_t) -> Option<usize> {
+    // SAFETY: the codes of files are positive. Their descriptor lies where other senders have a value.
+    let file = (about.si_code > 0).then(|| unsafe { about.si_value() }.sival_ptr.addr() & 0xFFFF_FFFF);
+    file.filter(|file| event::place_of(*file).is_some())
 }
 
 /// Called in Mono's signal handler.
@@ -254,8 +291,10 @@ unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *co
     let is_recorded = IS_ON.load(Relaxed) && !IS_PAUSED.load(Relaxed);
     // SAFETY: the kernel passes the context.
     let is_waiting = || unsafe { waits(&*context.cast()) };
+    let had_clock = thread.had_clock.load(Relaxed);
+    let least = if had_clock { PERIOD_NS.load(Relaxed) } else { NOT_RUN };
     // The CPU time counts for the place where the thread is next found running.
-    if is_recorded && !IS_WALL.load(Relaxed) && (ran < NOT_RUN || is_waiting()) {
+    if is_recorded && !IS_WALL.load(Relaxed) && (ran < least || is_waiting()) {
         return;
     }
     thread.cpu.store(cpu, Relaxed);
@@ -263,7 +302,14 @@ unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *co
     if !is_recorded {
         return;
     }
-    let Some(writer) = thread.ring.begin(ran.max(0) as u64) else { return };
+    thread.had_clock.store(thread.signals.has_clock(), Relaxed);
+    let in_kernel = if had_clock && thread.is_of_event.load(Relaxed) { passed_over(ran) } else { 0 };
+    if in_kernel > 0
+        && let Some(writer) = thread.ring.begin(in_kernel as u64)
+    {
+        writer.end(End::Outermost, std::iter::empty());
+    }
+    let Some(writer) = thread.ring.begin((ran - in_kernel).max(0) as u64) else { return };
     let mut walk = Walk { writer, interrupted: interrupted.addr(), count: 0 };
     // SAFETY: the context is Mono's, and `on_frame` expects a `Walk`.
     unsafe { api.walk(on_frame, context, (&raw mut walk).cast()) };
@@ -272,6 +318,13 @@ unsafe extern "C" fn sample(_: *mut c_void, interrupted: *const u8, context: *co
     }
     let end = if walk.count < MAX_FRAMES { End::Outermost } else { End::Cut };
     walk.writer.end(end, std::iter::once(elapsed as usize));
+}
+
+/// The part of the CPU time before an event, in ns, that ended in the kernel: events pass over such periods. The caller is not
+/// known any more.
+fn passed_over(ran: i64) -> i64 {
+    let period = PERIOD_NS.load(Relaxed).max(1);
+    if ran < 2 * period { 0 } else { ran - period }
 }
 
 /// Whether the signal has ended a system call, or made the kernel repeat it.
@@ -323,23 +376,41 @@ impl Session {
             Some(thread) => thread,
             None => {
                 let [cpu, clock] = [0, 0].map(AtomicI64::new);
+                let [has_ended, is_of_event, had_clock] = [false, false, false].map(AtomicBool::new);
                 let (ring, signals) = (Ring::new()?, Signals::default());
-                Box::leak(Box::new(Thread { id: id.into(), has_ended: false.into(), ring, cpu, clock, signals }))
+                Box::leak(Box::new(Thread { id: id.into(), has_ended, ring, cpu, clock, is_of_event, had_clock, signals }))
             }
         };
         thread.cpu.store(own_cpu_time(), Relaxed);
         thread.clock.store(clock::now(), Relaxed);
+        thread.had_clock.store(false, Relaxed);
         thread.signals.ask();
         thread.id.store(id, Relaxed);
         thread.has_ended.store(false, Release);
-        self.threads.push((thread, None));
+        self.threads.push(Sampled { thread, clock: None, of_thread: None });
         Some(thread)
+    }
+
+    /// Starts the clocks of threads that have none. Threads that get no clock keep Mono's signals.
+    fn start_clocks(&mut self) {
+        let Some(number) = signals::number().filter(|_| !self.sampling.wall) else { return };
+        let is_without = |sampled: &&mut Sampled| sampled.clock.is_none() && !sampled.thread.has_ended.load(Acquire);
+        let mut without = self.threads.iter_mut().filter(is_without).peekable();
+        if without.peek().is_some() {
+            self.clocks.count_timers();
+        }
+        let period = self.sampling.period();
+        for sampled in without {
+            let id = sampled.thread.id.load(Relaxed);
+            sampled.clock = self.clocks.start(id, id as usize, Signal { number, value: 0 }, [first(period, id), period]);
+            sampled.thread.signals.set_has_clock(sampled.clock.is_some());
+        }
     }
 
     /// Reads all samples that were taken so far.
     fn drain(&mut self) {
         let (mut sample, mut threads) = (std::mem::take(&mut self.sample), std::mem::take(&mut self.threads));
-        threads.retain_mut(|(thread, of_thread)| {
+        threads.retain_mut(|Sampled { thread, of_thread, .. }| {
             let has_ended = thread.has_ended.load(Acquire);
             let id = thread.id.load(Relaxed);
             while thread.ring.next(&mut sample) {
@@ -358,6 +429,7 @@ impl Session {
             }
             self.lost += thread.ring.take_lost();
             if has_ended {
+                thread.signals.set_has_clock(false);
                 self.free.push(thread);
                 if let Some(mut ended) = of_thread.take() {
                     ended.set_cpu_time(thread.cpu.load(Relaxed));
@@ -377,6 +449,10 @@ impl Session {
         for address in &sample.addresses {
             let id = if address & 1 == 1 { Some(self.native(address >> 1)) } else { self.method(*address) };
             self.frames.extend(id);
+        }
+        if sample.addresses.is_empty() {
+            let kernel = self.ids.intern(ids::KERNEL, "[kernel, caller unknown]");
+            self.frames.push(kernel);
         }
         if sample.end == Some(End::Cut) {
             let cut = self.ids.intern(ids::RUNTIME, "[deeper calls]");
@@ -412,7 +488,7 @@ impl Session {
         if self.looked_at.is_some_and(|last| last.elapsed() < Duration::from_millis(500)) {
             return;
         }
-        self.threads.iter_mut().filter_map(|(_, of_thread)| of_thread.as_mut()).for_each(OfThread::look);
+        self.threads.iter_mut().filter_map(|sampled| sampled.of_thread.as_mut()).for_each(OfThread::look);
         let period = self.sampling.period().as_nanos().max(1) as u64;
         file::set_sample_losses(self.lost / period, 0, 0);
         recording::update_file(may, true);

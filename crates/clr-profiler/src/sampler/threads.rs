@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::handler::{
-    event::Event,
-    signal::{self, MAX_THREADS, Thread},
+use super::{
+    clock::{Clock, Clocks, Signal, cpu_clock, first, status},
+    handler::signal::{self, MAX_THREADS, Thread},
 };
 use crate::worlds::InCallback;
 
@@ -25,10 +25,7 @@ pub(super) struct Threads {
     /// The time between two signals of a clock; `None` for no clocks.
     period: Option<Duration>,
     is_on: bool,
-    /// Whether the system forbids perf events.
-    has_no_events: bool,
-    /// The number of timers that may still be made. Each needs a place in the user's queue of signals, which the runtime needs, too.
-    timers_left: u64,
+    clocks: Clocks,
     /// The threads that got no clock, or block the signal.
     refused: HashSet<i32>,
     /// The threads that owed a sample at the last look, with their CPU time behind the last one, in ns.
@@ -44,30 +41,7 @@ pub(super) struct Sampled {
     pub(super) id: i32,
 }
 
-/// Sends a thread the signal after each period of its CPU time, until it is dropped. The first one to send it has the sample taken.
-struct Clock {
-    /// In time, but only outside of the kernel, and not allowed everywhere.
-    event: Option<Event>,
-    /// At the ticks of the kernel, also for time in system calls.
-    timer: Option<Timer>,
-}
-
-/// A timer of the kernel (`timer_create`).
-struct Timer(libc::timer_t);
-
-// SAFETY: a timer's id is a number that any thread may pass to the kernel.
-unsafe impl Send for Timer {}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        // SAFETY: the timer is this process's, and deleted once.
-        unsafe { libc::timer_delete(self.0) };
-    }
-}
-
 static ALL: Mutex<Option<Threads>> = Mutex::new(None);
-/// The folder of the calling thread in `/proc`.
-const THIS: &str = "thread-self";
 
 /// All sampled threads. While the lock is held, the runtime must not be asked anything: its threads wait for this lock when they begin.
 pub(super) fn all() -> MutexGuard<'static, Option<Threads>> {
@@ -78,11 +52,6 @@ pub(super) fn all() -> MutexGuard<'static, Option<Threads>> {
 pub(super) fn own_id() -> i32 {
     // SAFETY: the call has no arguments.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
-}
-
-/// The clock of a thread's CPU time (`CPUCLOCK_SCHED`, for one thread).
-fn cpu_clock(id: i32) -> libc::clockid_t {
-    !id << 3 | 6
 }
 
 /// The CPU time of a thread in ns; `None` if it has ended.
@@ -110,40 +79,10 @@ pub(crate) fn began(_: InCallback) {
     }
 }
 
-/// The first signal of a thread comes after a random part of the period: else threads that run for less would have no samples.
-fn first(period: Duration, id: i32) -> Duration {
-    let mut random = [0; 8];
-    // SAFETY: the call writes to the array. Without random bytes, the thread's number has to do.
-    if unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), libc::GRND_NONBLOCK) } != random.len() as isize {
-        random = (id as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
-    }
-    Duration::from_nanos(1 + u64::from_le_bytes(random) % (period.as_nanos() as u64).max(1))
-}
-
-/// A line of the status of a thread (proc(5)); `thread` is its folder in `/proc`.
-fn status(thread: &str, name: &str) -> Option<String> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned())
-}
-
 /// Whether a thread blocks the signal. The line has a bit for each signal, from 1.
 fn blocks_signal(id: i32) -> bool {
     let blocked = status(&format!("self/task/{id}"), "SigBlk:").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
     blocked.is_some_and(|mask| mask >> (signal::number() - 1) & 1 != 0)
-}
-
-/// Whether a filter of system calls (seccomp) is on. Some filters end the process when it asks for a perf event.
-fn is_filtered() -> bool {
-    const FILTER: &str = "2";
-    status(THIS, "Seccomp:").is_some_and(|mode| mode == FILTER)
-}
-
-/// The number of timers up to half of the user's queue of signals (`SigQ: 12/96364`). A runtime whose queue is full cannot
-/// interrupt its threads.
-fn timers_left() -> u64 {
-    let numbers = status(THIS, "SigQ:").unwrap_or_default();
-    let numbers = numbers.split_once('/').and_then(|(used, limit)| Some((used.parse::<u64>().ok()?, limit.parse::<u64>().ok()?)));
-    numbers.map_or(u64::MAX, |(used, limit)| (limit / 2).saturating_sub(used))
 }
 
 /// Begins to sample all threads, with clocks of this period or, without one, by signals of another thread.
@@ -151,7 +90,7 @@ pub(super) fn start(period: Option<Duration>) {
     let mut all = all();
     let threads = all.get_or_insert_with(Threads::default);
     (threads.period, threads.is_on, threads.next_scan) = (period, true, None);
-    threads.has_no_events = is_filtered();
+    threads.clocks = Clocks::find();
     threads.refused.clear();
     threads.silent.clear();
     signal::set_period(period.unwrap_or_default());
@@ -224,23 +163,14 @@ impl Threads {
             let first = first(period, id);
             let cpu = cpu_time(id).unwrap_or_default();
             sampled.thread.set_credited(cpu + first.as_nanos() as i64 - period.as_nanos() as i64);
-            let clock = self.clock(id, place, [first, period]);
+            let signal = Signal { number: signal::number(), value: signal::value_of(place) };
+            let clock = self.clocks.start(id, place, signal, [first, period]);
             // A thread that has ended since needs none.
-            if clock.event.is_none() && clock.timer.is_none() && cpu_time(id).is_some() {
+            if clock.is_none() && cpu_time(id).is_some() {
                 self.refused.insert(id);
             }
-            self.sampled[place].clock = Some(clock);
+            self.sampled[place].clock = clock;
         }
-    }
-
-    fn clock(&mut self, id: i32, place: usize, times: [Duration; 2]) -> Clock {
-        let event = if self.has_no_events { None } else { Some(Event::new(id, place, signal::number(), times[0])) };
-        if let Some(Err(error)) = &event {
-            self.has_no_events = matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS));
-        }
-        let timer = if self.timers_left == 0 { None } else { Timer::new(id, place, times) };
-        self.timers_left -= u64::from(timer.is_some());
-        Clock { event: event.and_then(Result::ok), timer }
     }
 
     fn remove(&mut self, id: i32) {
@@ -270,7 +200,7 @@ impl Threads {
     }
 
     fn scan(&mut self) {
-        self.timers_left = timers_left();
+        self.clocks.count_timers();
         let mut ended: Vec<i32> = Vec::new();
         let mut alive = HashSet::with_capacity(self.places.len());
         for id in ids() {
@@ -311,29 +241,4 @@ pub(super) fn is_running(id: i32) -> bool {
 /// The name of a thread; empty once it has ended.
 pub(super) fn name_of(id: i32) -> String {
     fs::read_to_string(format!("/proc/self/task/{id}/comm")).unwrap_or_default().trim_end().to_owned()
-}
-
-impl Timer {
-    /// A timer that expires after the first time, then after each period.
-    fn new(id: i32, place: usize, [first, period]: [Duration; 2]) -> Option<Self> {
-        // SAFETY: the structures are plain data; the calls read them and write the timer's id.
-        unsafe {
-            let mut event = std::mem::zeroed::<libc::sigevent>();
-            event.sigev_notify = libc::SIGEV_THREAD_ID;
-            event.sigev_signo = signal::number();
-            event.sigev_notify_thread_id = id;
-            event.sigev_value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(signal::value_of(place)) };
-            let mut timer = std::mem::zeroed::<libc::timer_t>();
-            if libc::timer_create(cpu_clock(id), &mut event, &mut timer) != 0 {
-                return None;
-            }
-            let timer = Self(timer);
-            let time = |time: Duration| libc::timespec {
-                tv_sec: time.as_secs() as libc::time_t,
-                tv_nsec: time.subsec_nanos() as libc::c_long,
-            };
-            let times = libc::itimerspec { it_interval: time(period), it_value: time(first) };
-            (libc::timer_settime(timer.0, 0, &times, std::ptr::null_mut()) == 0).then_some(timer)
-        }
-    }
 }

@@ -46,12 +46,28 @@ pub(super) struct Signals {
     ones: [AtomicU64; SETS],
     /// The number of signals to send until a sample is taken: the thread is new, or its sample was put off.
     signals_left: AtomicU32,
+    /// Whether a clock of the thread sends its signals.
+    has_clock: AtomicBool,
+}
+
+/// The signal by which Mono interrupts threads; `None` before the first one.
+pub(super) fn number() -> Option<c_int> {
+    Some(SIGNAL.load(Relaxed)).filter(|signal| *signal != 0)
 }
 
 impl Signals {
     /// Has the thread sent signals until a sample of it is taken.
     pub(super) fn ask(&self) {
         self.signals_left.store(MOST_SIGNALS, Release);
+    }
+
+    /// Sets whether a clock of the thread sends its signals. Those of Mono then have no effect: they come late beside load.
+    pub(super) fn set_has_clock(&self, has_clock: bool) {
+        self.has_clock.store(has_clock, Relaxed);
+    }
+
+    pub(super) fn has_clock(&self) -> bool {
+        self.has_clock.load(Relaxed)
     }
 
     /// Called inside Mono's handler. `info` is the thread's `MonoThreadInfo`.
@@ -90,6 +106,11 @@ pub(super) unsafe fn handle(
     info: *const c_void,
     (signal, about, context): (c_int, *mut libc::siginfo_t, *mut c_void),
 ) {
+    let waits_for_clock = |own: &Signals| own.has_clock() && own.signals_left.load(Relaxed) == 0;
+    // SAFETY: the kernel passes the structure.
+    if own.is_some_and(waits_for_clock) && unsafe { (*about).si_code } == libc::SI_TKILL {
+        return;
+    }
     let flag = FLAG.load(Relaxed);
     let known = own.filter(|_| !info.is_null());
     // SAFETY: the flag's place is in the structure.
