@@ -459,12 +459,15 @@ pub fn without_places(text: &str) -> String {
 const NOT_FOR_MONODIS: [&str; 2] = ["System.ComponentModel.Composition.dll", "Microsoft.Extensions.VectorData.Abstractions.dll"];
 /// monodis takes minutes for this file, and crashes.
 const TOO_LARGE_FOR_MONODIS: &str = "FSharp.Compiler.Private.dll";
+/// monodis takes 15 s for this file. The full tier has it listed.
+const SLOW_FOR_MONODIS: &str = "FSharp.Core.dll";
 
 /// Returns whether monodis lists a file into `listing`; false without monodis. References are looked up beside another file.
 pub fn lists(file: &Path, beside: &Path, listing: &Path) -> bool {
     let (Some(monodis), Some(references)) = (prefer("ILINST_MONODIS"), beside.parent()) else { return false };
     let is_fetched = tool("ILINST_CORPUS").is_some_and(|corpus| beside.starts_with(corpus));
-    if beside.ends_with(TOO_LARGE_FOR_MONODIS) || is_fetched && NOT_FOR_MONODIS.iter().any(|name| beside.ends_with(name)) {
+    let is_too_large = beside.ends_with(TOO_LARGE_FOR_MONODIS) || beside.ends_with(SLOW_FOR_MONODIS) && !is_full();
+    if is_too_large || is_fetched && NOT_FOR_MONODIS.iter().any(|name| beside.ends_with(name)) {
         return false;
     }
     let text = fs::File::create(listing).expect("a listing can be made");
