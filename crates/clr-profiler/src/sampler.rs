@@ -2,7 +2,7 @@
 //! the samples up. Nothing is suspended, and no code of the program changes. docs/design/live-profiler.md has the reasons.
 //!
 //! ```text
-//! clock (event, threads) -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
+//! clock (clock, event) -> signal handler (signal, walk) -> ring of the thread -> sampler's thread (code: names) -> paths in the profile
 //! ```
 
 mod call;
